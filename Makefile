@@ -1,0 +1,45 @@
+# The two commands of the README are `make demo` and `make test`; both start from a bare Python.
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+BIN := .venv/bin
+
+.PHONY: demo test lint bench docs format clean
+
+demo: .venv/core
+	$(BIN)/python examples/diffuse.py
+
+test: .venv/dev lint
+	$(BIN)/pytest --cov
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Against peers, in one interleaved run. BENCH picks one: make bench BENCH=engine
+bench: .venv/bench
+	$(BIN)/python -m benchmarks $(BENCH)
+
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict
+
+format: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+
+.venv/core: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/dev .venv/docs: .venv/%: .venv/core
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+.venv/bench: .venv/core
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	@touch $@

@@ -1,0 +1,33 @@
+"""What can go wrong, by what a caller can do about it.
+
+Every message says what was expected, what came (with its first position and how many there are)
+and what to do. Each kind is also the built-in that Python users already catch.
+"""
+
+
+class HeatgraphError(Exception):
+    """Everything that heatgraph raises on purpose."""
+
+
+class InputError(HeatgraphError, ValueError):
+    """An argument cannot be used as it is: change the argument."""
+
+
+class FileFormatError(HeatgraphError, ValueError):
+    """A file is not what it should be: get it again, or name another."""
+
+
+class MemoryBudgetError(HeatgraphError, MemoryError):
+    """The work does not fit the memory budget: raise the budget or ask for less."""
+
+
+class HeatgraphWarning(UserWarning):
+    """Everything that heatgraph warns about on purpose."""
+
+
+class StabilityWarning(HeatgraphWarning):
+    """A step T/K beyond the stability limit amplifies some features instead of smoothing them."""
+
+
+class CollapseWarning(HeatgraphWarning):
+    """T is so large that features no longer tell nodes of a component apart."""
