@@ -1,0 +1,215 @@
+"""Matrices as callers give them, read into checked and canonical rows.
+
+Compiled code follows the index arrays of a sparse matrix blindly, so every index is checked here,
+with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: nothing that a caller
+passes in is written to, and nothing that a caller changes later reaches a checked graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.errors import InputError
+
+Array = npt.NDArray[Any]
+Merge = Literal["sum", "max"]
+
+# Indices are int32 up to this number of nodes and int64 beyond.
+INDEX_LIMIT = int(np.iinfo(np.int32).max)
+
+_MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
+_ROWS_PER_CHECK = 1 << 14
+
+
+@dataclass
+class Entries:
+    """Entries of a matrix by row, on their way to canonical form.
+
+    `name` is what errors call the matrix, or "edge" for a list of edges; `weighted` is False when
+    the caller gave no weights, or only booleans.
+    """
+
+    matrix: sp.csr_array
+    name: str
+    weighted: bool
+
+    @classmethod
+    def read(cls, matrix: Any, name: str) -> Entries:
+        """Read a sparse or dense matrix."""
+        if not sp.issparse(matrix):
+            matrix = np.asarray(matrix)
+        if matrix.ndim != 2:
+            raise InputError(f"{name} must have two dimensions. Got shape {matrix.shape}.")
+        check_real(matrix.dtype, name)
+        number = float_type(matrix.dtype)
+        weighted = matrix.dtype.kind != "b"
+        if not sp.issparse(matrix):
+            return cls(sp.csr_array(matrix.astype(number, copy=False)), name, weighted)
+        if matrix.format not in ("csr", "csc", "bsr"):
+            coo = matrix.tocoo()
+            return cls.from_coordinates(coo.row, coo.col, coo.data, matrix.shape, name)
+        _check_compressed(matrix, name)
+        rows = matrix if matrix.format == "csr" else matrix.tocsr()
+        arrays = (rows.data.astype(number), rows.indices.copy(), rows.indptr.copy())
+        return cls(sp.csr_array(arrays, shape=matrix.shape), name, weighted)
+
+    @classmethod
+    def from_coordinates(
+        cls, rows: Array, columns: Array, data: Array, shape: tuple[int, int], name: str
+    ) -> Entries:
+        """Read entry after entry, as in a COO matrix or a list of edges."""
+        where = "edge {}: node" if name == "edge" else name + " entry {}: index"
+        check_range(rows, shape[0], where)
+        check_range(columns, shape[1], where)
+        check_real(data.dtype, "weight" if name == "edge" else name)
+        index = index_type(max(shape))
+        coo = sp.coo_array(
+            (
+                data.astype(float_type(data.dtype), copy=False),
+                (rows.astype(index, copy=False), columns.astype(index, copy=False)),
+            ),
+            shape=shape,
+        )
+        # Keeps SciPy from adding up duplicates, which are ours to judge.
+        coo.has_canonical_format = True
+        return cls(coo.tocsr(), name, weighted=data.dtype.kind != "b")
+
+    def check_weights(self) -> None:
+        """Refuse weights that are not finite or negative."""
+        check_finite(self.matrix, "weights")
+        negative = np.flatnonzero(self.matrix.data < 0)
+        if len(negative):
+            raise InputError(
+                f"weights must not be negative. {self._position(negative[0])} has "
+                f"{self.matrix.data[negative[0]]:g} ({len(negative):,} negative in all); "
+                "drop these edges or take absolute values."
+            )
+
+    def merge_duplicates(self, how: Literal["error"] | Merge) -> int:
+        """Sort rows, merge repeated entries and tell how many there were.
+
+        With "error", entries may repeat but not contradict each other.
+        """
+        A = self.matrix
+        row_starts = np.zeros(len(A.indices), dtype=bool)
+        row_starts[A.indptr[:-1][np.diff(A.indptr) > 0]] = True
+        if not ((A.indices[1:] >= A.indices[:-1]) | row_starts[1:]).all():
+            A.sort_indices()
+        first = row_starts
+        first[1:] |= A.indices[1:] != A.indices[:-1]
+        starts = np.flatnonzero(first)
+        repeated = len(A.indices) - len(starts)
+        if not repeated:
+            return 0
+        if how == "error":
+            lowest = np.minimum.reduceat(A.data, starts)
+            conflicts = np.flatnonzero(lowest < np.maximum.reduceat(A.data, starts))
+            if len(conflicts):
+                raise InputError(
+                    f"{self._position(starts[conflicts[0]])} is given several times with different "
+                    f"weights ({len(conflicts):,} such edges in all). Pass duplicates='sum' or "
+                    "duplicates='max'."
+                )
+        self._keep(first, _MERGES[how].reduceat(A.data, starts))
+        return repeated
+
+    def drop_zeros(self) -> None:
+        """Drop stored zeros: a weight of zero is no edge."""
+        nonzero = self.matrix.data != 0
+        if not nonzero.all():
+            self._keep(nonzero, self.matrix.data[nonzero])
+
+    def _keep(self, kept: npt.NDArray[np.bool_], data: Array) -> None:
+        A = self.matrix
+        kept_before = np.concatenate([[0], np.cumsum(kept)])
+        self.matrix = sp.csr_array((data, A.indices[kept], kept_before[A.indptr]), shape=A.shape)
+
+    def _position(self, entry: int) -> str:
+        row, column = _row_of(self.matrix, entry), self.matrix.indices[entry]
+        return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
+
+
+def check_range(nodes: Array, num_nodes: int, where: str) -> None:
+    """Refuse indices outside 0, ..., num_nodes - 1; `where` has a place for the first such one."""
+    if len(nodes) == 0 or (nodes.min() >= 0 and nodes.max() < num_nodes):
+        return
+    outside = np.flatnonzero((nodes < 0) | (nodes >= num_nodes))
+    raise InputError(
+        f"{where.format(outside[0])} {nodes[outside[0]]} is outside 0..{num_nodes - 1} "
+        f"({len(outside):,} outside in all)."
+    )
+
+
+def check_real(dtype: np.dtype[Any], name: str) -> None:
+    """Refuse what is not a real number: objects, complex numbers, text, dates."""
+    if dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} must be real numbers (float, int or bool). Got dtype {dtype}; convert with "
+            ".astype(float)."
+        )
+
+
+def check_finite(matrix: Any, name: str) -> None:
+    """Refuse NaN and infinity, naming the first row and column and how many there are."""
+    count, first = 0, None
+    if sp.issparse(matrix):
+        bad = np.flatnonzero(~np.isfinite(matrix.data))
+        count = len(bad)
+        if count:
+            first = (_row_of(matrix, bad[0]), matrix.indices[bad[0]], matrix.data[bad[0]])
+    else:
+        for start in range(0, len(matrix), _ROWS_PER_CHECK):
+            block = matrix[start : start + _ROWS_PER_CHECK]
+            rows, columns = np.nonzero(~np.isfinite(block))
+            if len(rows) and first is None:
+                first = (start + rows[0], columns[0], block[rows[0], columns[0]])
+            count += len(rows)
+    if first is not None:
+        raise InputError(
+            f"{name} must be finite. Row {first[0]}, column {first[1]} is {first[2]} "
+            f"({count:,} such values in all); drop or impute them first."
+        )
+
+
+def float_type(dtype: np.dtype[Any]) -> Any:
+    """The native float type that holds `dtype`: float32 where that is exact, else float64."""
+    return np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64
+
+
+def index_type(num_nodes: int) -> type[np.signedinteger[Any]]:
+    """The integer type of node indices."""
+    return np.int32 if num_nodes <= INDEX_LIMIT else np.int64
+
+
+def _check_compressed(matrix: Any, name: str) -> None:
+    """Check the index arrays of a CSR, CSC or BSR matrix."""
+    block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+    blocks = (matrix.shape[0] // block[0], matrix.shape[1] // block[1])
+    major, minor = blocks[::-1] if matrix.format == "csc" else blocks
+    indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+    if len(indptr) != major + 1:
+        raise InputError(
+            f"{name}.indptr must have {major + 1} entries for shape {matrix.shape}. "
+            f"Got {len(indptr)}."
+        )
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(falls):
+        at = 0 if indptr[0] != 0 else falls[0] + 1
+        raise InputError(
+            f"{name}.indptr must start at 0 and never fall. Got {indptr[at]} at position {at}."
+        )
+    if not indptr[-1] == len(indices) == len(matrix.data):
+        raise InputError(
+            f"{name}.indptr must end at the number of stored entries. It ends at {indptr[-1]}, "
+            f"with {len(indices)} indices and {len(matrix.data)} values."
+        )
+    check_range(indices, minor, name + ".indices[{}]: index")
+
+
+def _row_of(matrix: sp.csr_array, entry: int) -> int:
+    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1

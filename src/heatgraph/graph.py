@@ -1,0 +1,455 @@
+r"""The graph, checked once at the door, and its normalised operator S.
+
+With A the adjacency, A~ = A + I (or A itself) and D~ the diagonal of its row sums,
+
+    S = D~^(-1/2) A~ D~^(-1/2),    L = I - S,
+
+is symmetric with spectrum in [-1, 1]. Everything behind this module relies on what is checked here:
+indices in range and sorted, no duplicates, weights finite and positive, A = A^T. Nothing that a
+caller passes in is ever written to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.entries import (
+    Entries,
+    Merge,
+    check_finite,
+    check_range,
+    check_real,
+    float_type,
+    index_type,
+)
+from heatgraph.errors import InputError
+
+Array = npt.NDArray[Any]
+
+
+class Graph:
+    """An undirected graph with features on its nodes.
+
+    Parameters
+    ----------
+    adjacency : sparse matrix, sparse array or dense square array of shape (n, n)
+        Symmetric, with finite weights >= 0; a weight of zero is no edge. A graph whose weights are
+        all 1 is *unweighted* and stores none.
+    features : array or sparse matrix of shape (n, d), optional
+        Real, finite. Dense features are kept by reference, sparse ones stay sparse. Without
+        features, each node is its own feature.
+    node_ids : sequence of length n, optional
+        Distinct names of the nodes. By default nodes are called 0, ..., n - 1.
+    symmetrize : {"max", "sum"}, optional
+        How to make an undirected edge of two directed ones, whose weights differ or of which one is
+        absent. By default a one-way edge is an error. Edges without weights stay without.
+    duplicates : {"error", "sum", "max"}
+        What to make of an edge that is given several times. Under "error", repeated edges of equal
+        weight collapse into one and contradicting weights are refused. Edges without weights (none
+        given, or booleans) always collapse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> Graph(path, features=np.eye(3))
+    Graph(3 nodes, 2 edges, 3 features, 0 isolated)
+    """
+
+    num_nodes: int
+    indptr: npt.NDArray[np.int64]
+    indices: Array
+    weights: Array | None
+    features: Any
+    node_ids: Array | None
+    num_duplicates: int
+
+    def __init__(
+        self,
+        adjacency: Any,
+        features: Any = None,
+        node_ids: Any = None,
+        *,
+        symmetrize: Merge | None = None,
+        duplicates: Literal["error"] | Merge = "error",
+    ) -> None:
+        entries = Entries.read(adjacency, "adjacency")
+        shape = entries.matrix.shape
+        if shape[0] != shape[1]:
+            raise InputError(f"adjacency must be square, nodes by nodes. Got shape {shape}.")
+        self._settle(entries, features, node_ids, symmetrize, duplicates)
+
+    @classmethod
+    def from_edges(
+        cls,
+        src: Any,
+        dst: Any,
+        weight: Any = None,
+        num_nodes: int | None = None,
+        *,
+        features: Any = None,
+        node_ids: Any = None,
+        symmetrize: Merge | None = None,
+        duplicates: Literal["error"] | Merge = "error",
+    ) -> Graph:
+        """Build a graph from a list of edges ``src[i] -> dst[i]`` between nodes 0, ..., n - 1.
+
+        The number of nodes is that of `features`' rows or `num_nodes`, never the largest index, so
+        that isolated nodes at the end are not lost. The other parameters are those of `Graph`. When
+        each undirected edge is listed once, pass ``symmetrize="max"``.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [1, 2], num_nodes=4, symmetrize="max")
+        Graph(4 nodes, 2 edges, no features, 1 isolated)
+        """
+        n = _count_nodes(num_nodes, features)
+        rows, columns = _edge_ends(src, "src"), _edge_ends(dst, "dst")
+        if len(rows) != len(columns):
+            raise InputError(
+                f"src and dst must be equally long. Got {len(rows)} and {len(columns)}."
+            )
+        if weight is None:
+            data = np.ones(len(rows), dtype=bool)
+        else:
+            data = np.asarray(weight)
+            if data.shape != rows.shape:
+                raise InputError(
+                    f"weight must have one entry per edge, {len(rows)}. Got shape {data.shape}."
+                )
+        graph = cls.__new__(cls)
+        graph._settle(
+            Entries.from_coordinates(rows, columns, data, (n, n), "edge"),
+            features,
+            node_ids,
+            symmetrize,
+            duplicates,
+        )
+        return graph
+
+    def _settle(
+        self,
+        entries: Entries,
+        features: Any,
+        node_ids: Any,
+        symmetrize: Merge | None,
+        duplicates: Literal["error"] | Merge,
+    ) -> None:
+        _check_choice("symmetrize", symmetrize, (None, *get_args(Merge)))
+        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        if entries.matrix.shape[0] == 0:
+            raise InputError("a graph needs at least one node. Got none.")
+        entries.check_weights()
+        self.num_duplicates = entries.merge_duplicates(duplicates if entries.weighted else "max")
+        entries.drop_zeros()
+        if symmetrize is not None and not entries.weighted:
+            symmetrize = "max"
+        matrix = _symmetric(entries.matrix, symmetrize)
+        self._store(
+            matrix,
+            _checked_features(features, matrix.shape[0]),
+            _checked_ids(node_ids, matrix.shape[0]),
+        )
+        overflow = np.flatnonzero(~np.isfinite(self.degrees))
+        if len(overflow):
+            raise InputError(
+                f"weights are too large: at node {overflow[0]} they add up to infinity. Scale them "
+                "down; without self-loops, S does not depend on their scale."
+            )
+
+    def _store(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> None:
+        self.num_nodes = n = matrix.shape[0]
+        self.indptr = _frozen(matrix.indptr.astype(np.int64))
+        self.indices = _frozen(matrix.indices.astype(index_type(n), copy=False))
+        self.weights = None if (matrix.data == 1).all() else _frozen(matrix.data)
+        self.features = features
+        self.node_ids = node_ids
+
+    def _like(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> Graph:
+        graph = type(self).__new__(type(self))
+        graph.num_duplicates = 0
+        graph._store(matrix, features, node_ids)
+        return graph
+
+    @property
+    def num_features(self) -> int:
+        """Number of feature columns; 0 without features."""
+        return 0 if self.features is None else self.features.shape[1]
+
+    @cached_property
+    def num_self_loops(self) -> int:
+        """Number of edges from a node to itself."""
+        return int(np.count_nonzero(self.adjacency.diagonal()))
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges, self-loops included."""
+        return (len(self.indices) + self.num_self_loops) // 2
+
+    @property
+    def num_isolated(self) -> int:
+        """Number of nodes without any edge."""
+        return int(np.count_nonzero(np.diff(self.indptr) == 0))
+
+    @property
+    def adjacency(self) -> sp.csr_array:
+        """A as a SciPy array; an unweighted graph's has ones of one byte each."""
+        data = self.weights
+        if data is None:
+            data = np.ones(len(self.indices), dtype=np.int8)
+        return sp.csr_array((data, self.indices, self.indptr), shape=(self.num_nodes,) * 2)
+
+    @property
+    def degrees(self) -> npt.NDArray[np.float64]:
+        """Row sums of A: the weights of all edges at each node, a self-loop counted once."""
+        if self.weights is None:
+            return np.diff(self.indptr).astype(np.float64)
+        return np.asarray(self.adjacency @ np.ones(self.num_nodes))
+
+    def components(self) -> npt.NDArray[np.int32]:
+        """Label each node with the number of its connected component, from 0."""
+        from scipy.sparse.csgraph import connected_components
+
+        # The graph is symmetric, so the cheaper search for strong components finds the same.
+        _, labels = connected_components(self.adjacency, directed=True, connection="strong")
+        return np.asarray(labels)
+
+    def subgraph(self, nodes: Any) -> Graph:
+        """Give the graph on `nodes` (indices, in the order wanted, or a mask) and their edges."""
+        chosen = node_indices(nodes, self.num_nodes, "nodes")
+        if len(np.unique(chosen)) < len(chosen):
+            raise InputError("nodes of a subgraph must be distinct: some are named twice.")
+        matrix = self.adjacency[chosen][:, chosen]
+        matrix.sort_indices()
+        return self._like(
+            matrix,
+            None if self.features is None else self.features[chosen],
+            None if self.node_ids is None else self.node_ids[chosen],
+        )
+
+    def with_features(self, features: Any) -> Graph:
+        """Give the same graph with other features; its edges are shared, not copied."""
+        graph = type(self).__new__(type(self))
+        graph.__dict__.update(self.__dict__)
+        graph.features = _checked_features(features, self.num_nodes)
+        return graph
+
+    def operator(self, self_loops: bool = True, dtype: npt.DTypeLike = np.float32) -> Operator:
+        """Give S, for A~ = A + I or, without `self_loops`, for A as it is.
+
+        A + I is meant literally: a self-loop that A already has counts beside the new one. Without
+        self-loops, an isolated node has L = 0 (Chung's convention), so its features stay.
+        """
+        degrees = self.degrees
+        isolated = np.diff(self.indptr) == 0
+        if self_loops:
+            degrees = degrees + 1.0
+        with np.errstate(divide="ignore"):
+            scale = np.where(degrees > 0, 1.0 / np.sqrt(degrees), 0.0)
+        diagonal = scale**2 if self_loops else isolated.astype(np.float64)
+        if self.weights is None:
+            values = None
+        else:
+            # Normalised in float64: a small weight's scale can exceed float32, its product cannot.
+            values = self.weights * np.repeat(scale, np.diff(self.indptr)) * scale[self.indices]
+            values = _frozen(values.astype(dtype))
+        return Operator(
+            indptr=_frozen(self.indptr),
+            indices=_frozen(self.indices),
+            values=values,
+            scale=_frozen(scale.astype(dtype)) if values is None else None,
+            diagonal=_frozen(diagonal.astype(dtype)),
+        )
+
+    def __repr__(self) -> str:
+        if self.features is None:
+            features = "no features"
+        else:
+            features = f"{self.num_features:,} {'sparse ' * sp.issparse(self.features)}features"
+        parts = [
+            f"{self.num_nodes:,} nodes",
+            f"{self.num_edges:,} {'' if self.weights is None else 'weighted '}edges",
+            features,
+            f"{self.num_isolated:,} isolated",
+        ]
+        if self.num_self_loops:
+            parts.append(f"{self.num_self_loops:,} self-loops")
+        if self.num_duplicates:
+            parts.append(f"{self.num_duplicates:,} duplicates merged")
+        return f"Graph({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """S as the kernels read it: S = W + diag(diagonal), where W has the pattern of A.
+
+    ``W[i, j]`` is ``values[e]``, or ``scale[i] * scale[j]`` when `values` is None: an unweighted
+    graph keeps no value per edge.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: Array
+    values: Array | None
+    scale: Array | None
+    diagonal: Array
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of rows."""
+        return len(self.diagonal)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        return self.diagonal.dtype
+
+    def to_scipy(self) -> sp.csr_array:
+        """S as a SciPy array, with one value per entry."""
+        values = self.values
+        if self.scale is not None:
+            values = np.repeat(self.scale, np.diff(self.indptr)) * self.scale[self.indices]
+        W = sp.csr_array((values, self.indices, self.indptr), shape=(self.num_nodes,) * 2)
+        return sp.csr_array(W + sp.diags_array(self.diagonal))
+
+    def __matmul__(self, X: Any) -> Any:
+        return self.to_scipy() @ X
+
+
+def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]:
+    """Read a choice of nodes, given as indices or as a boolean mask, into indices.
+
+    An integer array of zeros and ones with an entry per node is refused: it is nearly always a mask
+    of the wrong type, and would quietly choose nodes 0 and 1 over and over.
+    """
+    chosen = np.asarray(nodes)
+    if chosen.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional. Got shape {chosen.shape}.")
+    if chosen.dtype == bool:
+        if len(chosen) != num_nodes:
+            raise InputError(
+                f"{name} is a mask of {len(chosen)} entries, but the graph has {num_nodes} nodes."
+            )
+        return np.flatnonzero(chosen)
+    if len(chosen) == 0:
+        return np.empty(0, dtype=np.int64)
+    if not np.issubdtype(chosen.dtype, np.integer):
+        raise InputError(f"{name} must be integers or a boolean mask. Got {chosen.dtype}.")
+    check_range(chosen, num_nodes, f"{name}[{{}}]: node")
+    if len(chosen) == num_nodes > 2 and chosen.max() <= 1:
+        raise InputError(
+            f"{name} has {num_nodes} entries of 0 and 1 and looks like a mask. Pass it as booleans "
+            f"({name}.astype(bool)), or as the indices of the nodes."
+        )
+    return chosen.astype(np.int64)
+
+
+def _symmetric(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
+    """Give A if it is symmetric; else make it so, or say how many edges go one way only."""
+    transposed = A.T.tocsr()
+    if (
+        np.array_equal(A.indptr, transposed.indptr)
+        and np.array_equal(A.indices, transposed.indices)
+        and np.array_equal(A.data, transposed.data)
+    ):
+        return A
+    if how is None:
+        uneven = sp.coo_array(transposed != A)
+        both_ways = sp.csr_array(A.astype(bool).multiply(transposed.astype(bool)))
+        one_way = A.nnz - both_ways.nnz
+        kind = (
+            f"{one_way:,} of {A.nnz:,} edges go one way only"
+            if one_way
+            else f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
+        )
+        raise InputError(
+            f"adjacency must be symmetric: {kind} (first: {uneven.row[0]} - {uneven.col[0]}). Pass "
+            "symmetrize='max' or symmetrize='sum' to treat edges as undirected."
+        )
+    if how == "max":
+        return sp.csr_array(A.maximum(transposed))
+    return sp.csr_array(A + transposed - sp.diags_array(A.diagonal()))
+
+
+def _checked_features(features: Any, num_nodes: int) -> Any:
+    if features is None:
+        return None
+    if sp.issparse(features):
+        entries = Entries.read(features, "features")
+        entries.merge_duplicates("sum")
+        X: Any = entries.matrix
+    else:
+        if np.ma.is_masked(features):
+            raise InputError("features have masked values. Fill or impute them first.")
+        X = np.asarray(features)
+        if X.ndim != 2:
+            raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
+        check_real(X.dtype, "features")
+        X = X.astype(float_type(X.dtype), copy=False)
+    if X.shape[0] != num_nodes:
+        raise InputError(
+            f"features must have one row per node, {num_nodes:,}. Got {X.shape[0]:,} rows."
+        )
+    if X.shape[1] == 0:
+        raise InputError("features have no columns. Pass features=None for a graph without any.")
+    check_finite(X, "features")
+    return X
+
+
+def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
+    if node_ids is None:
+        return None
+    ids = np.asarray(node_ids)
+    if ids.shape != (num_nodes,):
+        raise InputError(
+            f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
+        )
+    if len(set(ids.tolist())) < num_nodes:
+        names, counts = np.unique(ids.astype(str), return_counts=True)
+        repeated = names[counts > 1]
+        raise InputError(
+            f"node_ids must be distinct. {str(repeated[0])!r} is given more than once "
+            f"({len(repeated):,} such ids in all)."
+        )
+    return ids
+
+
+def _count_nodes(num_nodes: int | None, features: Any) -> int:
+    if num_nodes is None:
+        if features is None:
+            raise InputError(
+                "the number of nodes is unknown: give num_nodes= or features=. The largest index "
+                "in the edges would miss isolated nodes."
+            )
+        return int(np.shape(features)[0])
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
+        raise InputError(f"num_nodes must be a whole number >= 0. Got {num_nodes!r}.")
+    return int(num_nodes)
+
+
+def _edge_ends(ends: Any, name: str) -> Array:
+    nodes = np.asarray(ends)
+    if nodes.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional. Got shape {nodes.shape}.")
+    if len(nodes) == 0:
+        return nodes.astype(np.int64)
+    if not np.issubdtype(nodes.dtype, np.integer):
+        raise InputError(f"{name} must be integer node indices. Got dtype {nodes.dtype}.")
+    return nodes
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
+
+
+def _frozen(array: Array) -> Array:
+    """Give a read-only view: what is checked stays so, and kernels see one type of array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

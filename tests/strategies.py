@@ -1,0 +1,60 @@
+"""Random graphs of every shape that the engine must get right."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+from heatgraph import Euler, Graph, Heat, PersonalizedPageRank, RungeKutta4
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def adjacencies(draw, max_nodes=12):
+    """Dense symmetric weights: weighted or not, with self-loops, isolated nodes, several
+    components, bipartite (so that -1 is an eigenvalue), one node, no edges."""
+    n = draw(st.integers(1, max_nodes))
+    random = np.random.default_rng(draw(seeds))
+    A = random.random((n, n)) < draw(st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]))
+    A = np.triu(A, k=0 if draw(st.booleans()) else 1).astype(np.float64)
+    kind = draw(st.sampled_from(["any", "bipartite", "two components", "isolated"]))
+    half = n // 2
+    if kind == "bipartite":
+        A[:half, :half] = A[half:, half:] = 0
+    elif kind == "two components":
+        A[:half, half:] = 0
+    elif kind == "isolated":
+        A[:, : half + 1] = A[: half + 1] = 0
+    if draw(st.booleans()):
+        A *= np.exp(random.normal(scale=2, size=(n, n)))
+    return A + np.triu(A, 1).T
+
+
+@st.composite
+def features(draw, n, max_columns=5):
+    random = np.random.default_rng(draw(seeds))
+    X = random.normal(size=(n, draw(st.integers(1, max_columns))))
+    X[random.random(X.shape) < 0.4] = 0
+    return sp.csr_array(X) if draw(st.booleans()) else X
+
+
+@st.composite
+def graphs(draw, max_nodes=12, featureless=False):
+    A = draw(adjacencies(max_nodes))
+    X = None if featureless else draw(features(len(A)))
+    return Graph(sp.csr_array(A), X)
+
+
+times = st.floats(0, 20, allow_subnormal=False)
+stable_euler = times.flatmap(
+    lambda T: st.integers(max(1, int(np.ceil(T))), 60).map(lambda K: Euler(T, K))
+)
+stable_rk4 = times.flatmap(
+    lambda T: st.integers(max(1, int(np.ceil(T))), 40).map(lambda K: RungeKutta4(T, K))
+)
+schemes = st.one_of(
+    times.map(Heat),
+    stable_euler,
+    stable_rk4,
+    st.floats(0.05, 1).map(PersonalizedPageRank),
+)
