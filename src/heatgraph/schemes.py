@@ -1,0 +1,323 @@
+r"""Propagation rules as functions of an eigenvalue s of S, s in [-1, 1].
+
+Features obey the graph heat equation dX/dt = -L X with L = I - S. Its solution and every way to
+approximate it is r(S) X for some scalar response r, so a scheme is a small frozen value that knows
+its response; how r(S) is applied to features is the business of :mod:`heatgraph.diffusion`.
+
+Conventions
+-----------
+``T``         terminal time, finite and >= 0
+``K``         number of steps, an integer >= 1 (0 only with T = 0); the step is delta = T/K
+``response``  r(s), vectorised over s
+``degree``    the degree of r as a polynomial in s, which is also the number of products with S that
+              the literal steps take; infinite when r is no polynomial
+``order``     p such that the error against the heat equation falls as K^-p
+``stable``    whether |r| <= 1 on [-1, 1], so that no feature is ever amplified
+
+To add a scheme, write one class here and, if users should choose it by name, add it to ``SCHEMES``.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.errors import InputError, StabilityWarning
+
+Array = npt.NDArray[np.floating]
+Product = Callable[[Array], Array]
+
+
+class Scheme(ABC):
+    """A response r(s), and what there is to know about it."""
+
+    order: ClassVar[float]
+
+    @abstractmethod
+    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Evaluate r at the eigenvalues `s`."""
+
+    @abstractmethod
+    def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Bound log abs(r(s)) over all complex s with abs(s) <= radius, for radius >= 1.
+
+        The faster r grows off the real line, the more slowly its Chebyshev coefficients decay; this
+        bound is what makes the truncation of the series a theorem.
+        """
+
+    @property
+    @abstractmethod
+    def degree(self) -> float:
+        """Degree of r as a polynomial: the products that the literal steps take."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether abs(r) <= 1 on all of [-1, 1]."""
+        return True
+
+
+@dataclass(frozen=True)
+class Heat(Scheme):
+    """The heat kernel itself: r(s) = exp(-T (1 - s)), the limit of every scheme as K grows.
+
+    Examples
+    --------
+    >>> Heat(T=2.0).response([1.0, 0.0, -1.0]).round(4)
+    array([1.    , 0.1353, 0.0183])
+    """
+
+    T: float
+
+    order = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T", _checked_time(self.T))
+
+    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.exp(-self.T * (1.0 - np.asarray(s, dtype=np.float64)))
+
+    def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return self.T * (radius - 1.0)
+
+    @property
+    def degree(self) -> float:
+        return 0 if self.T == 0 else math.inf
+
+
+@dataclass(frozen=True)
+class SteppedScheme(Scheme):
+    """K equal steps of size delta = T/K, each a polynomial in S."""
+
+    T: float
+    K: int
+
+    products_per_step: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T", _checked_time(self.T))
+        object.__setattr__(self, "K", _checked_steps(self.K, self.T))
+        if not self.stable:
+            warnings.warn(
+                f"{self} takes steps T/K = {self.step_size:.4g}, beyond the stability limit "
+                f"{self.stability_limit():.4g}: some features are amplified. The smallest stable K "
+                f"for this T is {self.smallest_stable_steps()}.",
+                StabilityWarning,
+                stacklevel=3,
+            )
+
+    @classmethod
+    @abstractmethod
+    def stability_limit(cls) -> float:
+        """Give the largest step size that is stable on [-1, 1]."""
+
+    @abstractmethod
+    def step(self, S: Product, X: Array) -> Array:
+        """Take one literal step of the paper from `X`, where ``S(X)`` is the product S X."""
+
+    @property
+    def step_size(self) -> float:
+        """The step delta = T/K."""
+        return self.T / self.K if self.K else 0.0
+
+    @property
+    def degree(self) -> float:
+        return self.products_per_step * self.K
+
+    @property
+    def stable(self) -> bool:
+        return self.step_size <= self.stability_limit()
+
+    def smallest_stable_steps(self) -> int:
+        """Smallest K with which this T is stable."""
+        steps = math.ceil(self.T / self.stability_limit())
+        return steps + (self.T / steps > self.stability_limit() if steps else 0)
+
+
+@dataclass(frozen=True)
+class Euler(SteppedScheme):
+    """Forward Euler: X <- (1 - delta) X + delta S X, so r(s) = (1 - delta (1 - s))^K.
+
+    This is DGC-Euler (equation 12 of the paper).
+
+    Examples
+    --------
+    >>> Euler(T=1.0, K=2).response(0.0).item()
+    0.25
+    """
+
+    order = 1
+    products_per_step = 1
+
+    @classmethod
+    def stability_limit(cls) -> float:
+        return 1.0
+
+    def step(self, S: Product, X: Array) -> Array:
+        delta = X.dtype.type(self.step_size)
+        return X - delta * (X - S(X))
+
+    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return (1.0 - self.step_size * (1.0 - np.asarray(s, dtype=np.float64))) ** self.K
+
+    def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return self.K * np.log(abs(1.0 - self.step_size) + self.step_size * radius)
+
+
+@dataclass(frozen=True)
+class RungeKutta4(SteppedScheme):
+    """Classical Runge-Kutta: r(s) = (1 + z + z^2/2 + z^3/6 + z^4/24)^K with z = -delta (1 - s).
+
+    This is DGC-RK. The paper prints the update without its factor -L; the standard method for
+    dX/dt = -L X is meant, and is what is done here.
+
+    Examples
+    --------
+    >>> bool(abs(RungeKutta4(T=1.0, K=4).response(0.0) - Heat(1.0).response(0.0)) < 1e-4)
+    True
+    """
+
+    order = 4
+    products_per_step = 4
+
+    @classmethod
+    def stability_limit(cls) -> float:
+        return _runge_kutta_limit()
+
+    def step(self, S: Product, X: Array) -> Array:
+        delta = X.dtype.type(self.step_size)
+
+        def L(Y: Array) -> Array:
+            return Y - S(Y)
+
+        L1 = L(X)
+        L2 = L(X - delta / 2 * L1)
+        L3 = L(X - delta / 2 * L2)
+        L4 = L(X - delta * L3)
+        return X - delta / 6 * (L1 + 2 * L2 + 2 * L3 + L4)
+
+    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return _exp_to_fourth_order(-self.step_size * (1.0 - np.asarray(s, dtype=np.float64))) ** (
+            self.K
+        )
+
+    def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return self.K * np.log(_exp_to_fourth_order(self.step_size * (1.0 + radius)))
+
+
+@dataclass(frozen=True)
+class PersonalizedPageRank(Scheme):
+    """The fixed point of APPNP's propagation: r(s) = alpha / (1 - (1 - alpha) s).
+
+    `alpha` in (0, 1] is the probability of teleporting back to the start.
+    """
+
+    alpha: float
+
+    order = math.inf
+
+    def __post_init__(self) -> None:
+        if not _is_real(self.alpha) or not 0 < self.alpha <= 1:
+            raise InputError(f"alpha must be a number in (0, 1]. Got {self.alpha!r}.")
+        object.__setattr__(self, "alpha", float(self.alpha))
+
+    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return self.alpha / (1.0 - (1.0 - self.alpha) * np.asarray(s, dtype=np.float64))
+
+    def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        distance_to_pole = 1.0 - (1.0 - self.alpha) * radius
+        bound = np.full_like(radius, np.inf)
+        np.log(self.alpha / distance_to_pole, out=bound, where=distance_to_pole > 0)
+        return bound
+
+    @property
+    def degree(self) -> float:
+        return 0 if self.alpha == 1 else math.inf
+
+
+SCHEMES: dict[str, type[Heat] | type[SteppedScheme]] = {
+    "heat": Heat,
+    "euler": Euler,
+    "rk4": RungeKutta4,
+}
+
+
+def SGC(K: int) -> Euler:
+    """Simple Graph Convolution, r(s) = s^K: Euler whose step is 1, so T and K are coupled."""
+    steps = _checked_steps(K, T=0.0)
+    return Euler(T=float(steps), K=steps)
+
+
+def SIGN(r: int) -> tuple[Euler, ...]:
+    """SIGN's stack of responses s^0, s^1, ..., s^r."""
+    return tuple(SGC(k) for k in range(_checked_steps(r, T=0.0) + 1))
+
+
+def scheme_from(T: float | None, K: int | None, scheme: str | Scheme | None) -> Scheme:
+    """Read the three arguments by which users name a scheme.
+
+    A scheme object stands for itself. Otherwise T is needed, and the name decides; without a name,
+    K means Euler and no K means the heat kernel.
+    """
+    if isinstance(scheme, Scheme):
+        if T is not None or K is not None:
+            raise InputError(f"{scheme} already has its own settings: leave out T and K.")
+        return scheme
+    if scheme is not None and (not isinstance(scheme, str) or scheme not in SCHEMES):
+        names = ", ".join(map(repr, SCHEMES))
+        raise InputError(f"scheme must be one of {names}, or a scheme object. Got {scheme!r}.")
+    if T is None:
+        raise InputError("T is missing: give a terminal time such as T=5.3, or a scheme object.")
+    kind = SCHEMES[scheme] if scheme else (Heat if K is None else Euler)
+    if issubclass(kind, Heat):
+        if K is not None:
+            raise InputError(
+                f"scheme='heat' is the limit of infinitely many steps and takes no K. Got K={K!r}; "
+                "leave it out, or choose scheme='euler' or 'rk4'."
+            )
+        return kind(T)
+    if K is None:
+        raise InputError(f"scheme={scheme!r} needs a number of steps: give K, such as K=250.")
+    return kind(T, K)
+
+
+def _exp_to_fourth_order(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))
+
+
+@cache
+def _runge_kutta_limit() -> float:
+    # On z <= 0 the response leaves [-1, 1] where it returns to 1: z + z^2/2 + z^3/6 + z^4/24 = 0.
+    roots = np.roots([1 / 24, 1 / 6, 1 / 2, 1])
+    return float(-roots[np.argmin(np.abs(roots.imag))].real / 2)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def _checked_time(T: object) -> float:
+    if not _is_real(T) or not math.isfinite(T) or T < 0:  # type: ignore[arg-type, operator]
+        raise InputError(f"T must be a finite number >= 0. Got {T!r}.")
+    return float(T)  # type: ignore[arg-type]
+
+
+def _checked_steps(K: object, T: float) -> int:
+    try:
+        if isinstance(K, bool | np.bool_):
+            raise TypeError
+        steps = operator.index(K)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"K must be a whole number of steps. Got {K!r}.") from None
+    if steps < 0 or (steps == 0 and T > 0):
+        raise InputError(f"K must be at least 1 (0 only with T = 0). Got K={steps} with T={T:g}.")
+    return steps

@@ -1,0 +1,176 @@
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from oracles import by_eigenvalues, dense_operator, response_matrix
+from strategies import adjacencies, schemes
+
+from heatgraph import SGC, SIGN, Euler, Heat, PersonalizedPageRank, RungeKutta4
+from heatgraph.errors import InputError, StabilityWarning
+from heatgraph.schemes import SCHEMES, Scheme, scheme_from
+from heatgraph.theory import convergence_order
+
+S_RANGE = np.linspace(-1, 1, 401)
+
+
+@given(adjacencies(), schemes, st.booleans())
+def test_response_is_the_matrix_function(A, scheme, self_loops):
+    S = dense_operator(A, self_loops)
+    assert_allclose(by_eigenvalues(S, scheme), response_matrix(S, scheme), atol=1e-10)
+
+
+@given(schemes)
+def test_stable_schemes_never_amplify(scheme):
+    assert scheme.stable
+    assert np.abs(scheme.response(S_RANGE)).max() <= 1 + 1e-12
+
+
+@given(schemes)
+def test_nothing_is_lost_at_equilibrium(scheme):
+    assert scheme.response(1.0) == pytest.approx(1.0)
+
+
+@given(schemes, st.floats(0.01, 2))
+def test_growth_bounds_the_response_in_the_complex_plane(scheme, excess):
+    radius = 1 + excess
+    circle = radius * np.exp(1j * np.linspace(0, 2 * np.pi, 64))
+    bound = scheme.log_growth(np.array([radius]))[0]
+    if math.isinf(bound):
+        return
+    largest = np.abs(_complex_response(scheme, circle)).max()
+    assert math.log(largest) <= bound + 1e-9
+
+
+def _complex_response(scheme, s):
+    match scheme:
+        case Heat(T):
+            return np.exp(-T * (1 - s))
+        case PersonalizedPageRank(alpha):
+            return alpha / (1 - (1 - alpha) * s)
+    z = -scheme.step_size * (1 - s)
+    step = 1 + z if isinstance(scheme, Euler) else 1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24
+    return step**scheme.K
+
+
+@pytest.mark.parametrize("kind", [Euler, RungeKutta4])
+def test_order_is_the_fitted_slope(kind):
+    steps = np.array([32, 64, 128, 256])
+    exact = Heat(3.0).response(S_RANGE)
+    errors = [np.abs(kind(3.0, K).response(S_RANGE) - exact).max() for K in steps]
+    assert convergence_order(steps, errors) == pytest.approx(kind.order, abs=0.1)
+
+
+def test_sgc_is_a_power_of_s():
+    assert_allclose(SGC(3).response(S_RANGE), S_RANGE**3, atol=1e-15)
+    assert SGC(0).response(0.3) == 1.0
+    assert SGC(100).stable
+
+
+def test_sign_is_the_stack_of_powers():
+    stack = SIGN(4)
+    assert len(stack) == 5
+    for k, scheme in enumerate(stack):
+        assert_allclose(scheme.response(S_RANGE), S_RANGE**k, atol=1e-15)
+
+
+def test_cost_of_literal_steps():
+    assert Euler(5.3, 250).degree == 250
+    assert RungeKutta4(5.3, 10).degree == 40
+    assert Heat(5.3).degree == math.inf
+    assert Heat(0).degree == 0
+    assert PersonalizedPageRank(0.1).degree == math.inf
+    assert PersonalizedPageRank(1).degree == 0
+
+
+@pytest.mark.parametrize("kind", [Euler, RungeKutta4])
+@given(T=st.floats(0.1, 50))
+def test_stability_limit_is_sharp(kind, T):
+    K = kind(T, 10**6).smallest_stable_steps()
+    assert kind(T, K).stable
+    assert np.abs(kind(T, K).response(S_RANGE)).max() <= 1 + 1e-9
+    if K > 1:
+        with pytest.warns(StabilityWarning, match=f"smallest stable K for this T is {K}"):
+            unstable = kind(T, K - 1)
+        assert not unstable.stable
+        assert np.abs(unstable.response(S_RANGE)).max() > 1 - 1e-9
+
+
+def test_unstable_step_is_warned_of_at_the_callers_line():
+    with pytest.warns(StabilityWarning, match=r"T/K = 2\.5") as caught:
+        Euler(10, 4)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("T", [-1, math.nan, math.inf, "5", None, True, 1j])
+@pytest.mark.parametrize("make", [Heat, lambda T: Euler(T, 10), lambda T: RungeKutta4(T, 10)])
+def test_bad_time_is_refused(make, T):
+    with pytest.raises(InputError, match="T must be a finite number >= 0"):
+        make(T)
+
+
+@pytest.mark.parametrize("K", [-1, 2.5, 250.0, "3", None, True])
+@pytest.mark.parametrize(
+    "make", [lambda K: Euler(1.0, K), lambda K: RungeKutta4(1.0, K), SGC, SIGN]
+)
+def test_bad_steps_are_refused(make, K):
+    with pytest.raises(InputError, match="K must be"):
+        make(K)
+
+
+def test_no_steps_only_for_no_time():
+    assert Euler(0, 0).response(0.5) == 1.0
+    with pytest.raises(InputError, match=r"0 only with T = 0\)\. Got K=0 with T=1"):
+        Euler(1.0, 0)
+
+
+@pytest.mark.parametrize("alpha", [0, -0.1, 1.1, math.nan, "0.1", True])
+def test_bad_alpha_is_refused(alpha):
+    with pytest.raises(InputError, match="alpha must be a number in"):
+        PersonalizedPageRank(alpha)
+
+
+def test_schemes_are_plain_values():
+    assert Euler(5.3, 250) == Euler(np.float64(5.3), np.int64(250))
+    assert repr(Euler(np.float32(0.5), np.int64(3))) == "Euler(T=0.5, K=3)"
+    assert len({Heat(1.0), Heat(1), Euler(1, 1), SGC(1)}) == 2
+    assert pickle.loads(pickle.dumps(RungeKutta4(1.0, 3))) == RungeKutta4(1.0, 3)
+    with pytest.raises(AttributeError):
+        Heat(1.0).T = 2.0
+
+
+def test_scheme_by_arguments():
+    assert scheme_from(5.3, None, None) == Heat(5.3)
+    assert scheme_from(5.3, 250, None) == Euler(5.3, 250)
+    assert scheme_from(5.3, 10, "rk4") == RungeKutta4(5.3, 10)
+    assert scheme_from(5.3, None, "heat") == Heat(5.3)
+    assert scheme_from(None, None, SGC(2)) == Euler(2.0, 2)
+    assert all(issubclass(kind, Scheme) for kind in SCHEMES.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None, None, None), "T is missing"),
+        ((5.3, 10, "heat"), "takes no K"),
+        ((5.3, None, "euler"), "give K"),
+        ((5.3, None, "rk5"), "'heat', 'euler', 'rk4', or a scheme object. Got 'rk5'"),
+        ((5.3, None, Heat), "or a scheme object"),
+        ((5.3, None, Heat(1.0)), "leave out T and K"),
+    ],
+)
+def test_contradicting_arguments_are_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        scheme_from(*arguments)
+
+
+def test_unpickling_does_not_warn_again():
+    with pytest.warns(StabilityWarning):
+        stored = pickle.dumps(Euler(10, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pickle.loads(stored).K == 2
