@@ -1,0 +1,267 @@
+"""How a diffusion is cut up, and what it will cost: known before anything is allocated.
+
+Columns of a diffusion do not depend on each other, so they are worked through in *panels*, narrow
+enough for the cache and for the memory budget. Within one product rows do not depend on each other
+either, so a panel's product is cut into *ranges* of rows of about equal work. Threads take whole
+panels where there are enough of them, which needs no waiting between products, and share the ranges
+of one panel where there are not. Neither choice changes a bit of the result.
+
+Symbols: n nodes, d features, R wanted rows, M schemes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.errors import InputError, MemoryBudgetError
+from heatgraph.graph import Graph
+
+# A panel of about this size stays in the cache while its neighbours are gathered from it.
+PANEL_BYTES = 4 << 20
+# Below this width, reading the graph costs as much as gathering the columns.
+NARROWEST_PANEL = 32
+# Panels are whole cache lines wide: 16 columns of float32.
+LINE_COLUMNS = 16
+# Columns are cut into at least this many panels where they are not too narrow then. How they are
+# cut does not depend on the number of threads, lest the bits of a product with features do.
+SHARED_PANELS = 8
+# Multiply-adds in one call of a kernel: some 50 ms, which Ctrl-C may have to wait for.
+RANGE_WORK = 50_000_000
+# Multiply-adds in a product below which waking a second thread costs more than it brings.
+WORTH_SHARING = 4_000_000
+# Besides its edges, a row costs about this many accesses: its own, the result's, the sum's.
+ACCESSES_PER_ROW = 5
+# A multiply-add of BLAS, or of SciPy's product with sparse features, against one of the kernels.
+BLAS_COST = 0.1
+# Panels that the literal steps keep alive at once: the four stages of Runge-Kutta and their sums.
+STEPWISE_PANELS = 8
+# Rows of dense features that are converted to another precision at a time.
+BLOCK_ROWS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a diffusion will do, known before it is done.
+
+    Attributes
+    ----------
+    method : {"chebyshev", "steps"}
+    side : {"features", "rows"}
+        Whether feature columns are diffused, or one unit column per wanted row.
+    products : int
+        Products of S with each column.
+    degree : int or None
+        Degree of the Chebyshev series; None for literal steps.
+    error_bound : float
+        Bound on the error in operator norm, relative to the response's own norm (which is 1 for
+        every stable scheme). Rounding comes on top, and is all there is for literal steps.
+    columns, panel_width : int
+        Columns to diffuse, and how many of them at a time.
+    threads : int
+    memory : int
+        Bytes needed at the peak beside the graph and its features, the result included.
+    bytes_moved : int
+        Bytes that the products read and write.
+    """
+
+    method: Literal["chebyshev", "steps"]
+    side: Literal["features", "rows"]
+    products: int
+    degree: int | None
+    error_bound: float
+    columns: int
+    panel_width: int
+    threads: int
+    memory: int
+    bytes_moved: int
+
+    @property
+    def panels(self) -> list[slice]:
+        """The panels that the columns are cut into."""
+        starts = range(0, self.columns, self.panel_width)
+        return [slice(a, min(a + self.panel_width, self.columns)) for a in starts]
+
+    def __str__(self) -> str:
+        how = "literal steps"
+        if self.degree is not None:
+            how = f"Chebyshev degree {self.degree}, error at most {self.error_bound:.1e}"
+        return (
+            f"{self.products} products ({how}) with {self.columns:,} columns from the {self.side} "
+            f"side, {self.panel_width:,} at a time; {readable_bytes(self.memory)} beside the "
+            f"input, {readable_bytes(self.bytes_moved)} moved"
+        )
+
+
+def make_plan(
+    graph: Graph,
+    M: int,
+    rows: npt.NDArray[np.int64] | None,
+    dtype: np.dtype[Any],
+    *,
+    degree: int | None,
+    products: int,
+    error_bound: float,
+    budget: float,
+    threads: int,
+    allocates: bool,
+) -> Plan:
+    """Choose side, panels and threads, and count memory and traffic.
+
+    `degree` is None for literal steps; `allocates` says whether the result takes new memory.
+    """
+    n, entries, item = graph.num_nodes, len(graph.indices), dtype.itemsize
+    _, R, d = result_shape(graph, M, rows)
+    side = _cheaper_side(graph, M, rows, degree, products)
+    columns = R if side == "rows" else d
+    accumulating = degree is not None and (side == "rows" or rows is None)
+
+    if accumulating:
+        in_work = (2 + M) * n
+    elif degree is None:
+        in_work = (STEPWISE_PANELS + M) * n
+    else:
+        in_work = 2 * n + (degree + 1 + M) * R
+    column_bytes = item * (in_work + (M * d if side == "rows" else 0))
+    result = item * M * R * d * allocates
+    building, operator = _operator_bytes(graph, dtype)
+    fixed = result + operator + _source_bytes(graph, dtype, side)
+    least = max(result + building, fixed + column_bytes)
+    if least > budget:
+        raise MemoryBudgetError(
+            f"needs {readable_bytes(least)}, budget {readable_bytes(budget)}. Raise "
+            "memory_budget=, ask for fewer rows=, or give out= a memory-mapped array."
+        )
+
+    room = (budget - fixed) // column_bytes
+    width = max(1, int(min(_panel_width(columns, n * item), columns, room)))
+    threads = int(min(threads, room // width))
+    panels = -(-columns // width)
+    structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
+    vectors = item * (entries + (3 + 2 * M * accumulating) * n)
+    return Plan(
+        method="steps" if degree is None else "chebyshev",
+        side=side,
+        products=products,
+        degree=degree,
+        error_bound=error_bound,
+        columns=columns,
+        panel_width=width,
+        threads=threads,
+        memory=max(least, fixed + column_bytes * min(columns, width * min(threads, panels))),
+        bytes_moved=products * (panels * structure + columns * vectors),
+    )
+
+
+def result_shape(graph: Graph, M: int, rows: npt.NDArray[np.int64] | None) -> tuple[int, int, int]:
+    """Shape (M, R, d) of a result; without features, a node's features are all nodes."""
+    n = graph.num_nodes
+    return M, n if rows is None else len(rows), graph.num_features or n
+
+
+def row_ranges(indptr: npt.NDArray[np.int64], width: int, threads: int) -> list[tuple[int, int]]:
+    """Cut the rows into ranges of about equal work, none too long to be interrupted."""
+    n = len(indptr) - 1
+    work = _product_work(n, int(indptr[-1])) * width
+    sharing = threads if work >= WORTH_SHARING else 1
+    pieces = sharing * -(-work // (sharing * RANGE_WORK))
+    done = indptr + ACCESSES_PER_ROW * np.arange(n + 1)
+    cuts = np.searchsorted(done, np.linspace(0, done[-1], pieces + 1)).tolist()
+    return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
+
+
+def memory_bytes(budget: int | float | str | None) -> float:
+    """Read a memory budget: bytes, or text such as "4GB" or "512 MiB"; None is all there is.
+
+    Examples
+    --------
+    >>> memory_bytes("4GB")
+    4000000000.0
+    """
+    if budget is None:
+        try:
+            return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, OSError, ValueError):  # Windows cannot tell this way
+            return float("inf")
+    if isinstance(budget, str):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) *(K|M|G|T|)(I?)B?", budget.strip().upper())
+        if match:
+            number, prefix, binary = match.groups()
+            return float(number) * (1024.0 if binary else 1000.0) ** " KMGT".index(prefix or " ")
+    elif (
+        not isinstance(budget, bool) and isinstance(budget, int | float | np.number) and budget > 0
+    ):
+        return float(budget)
+    raise InputError(
+        f"memory_budget must be a positive number of bytes or a text such as '4GB'. Got {budget!r}."
+    )
+
+
+def readable_bytes(count: float) -> str:
+    """Write a number of bytes for people.
+
+    Examples
+    --------
+    >>> readable_bytes(9.14e9)
+    '9.1 GB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def _cheaper_side(
+    graph: Graph, M: int, rows: npt.NDArray[np.int64] | None, degree: int | None, products: int
+) -> Literal["features", "rows"]:
+    """Compare multiply-adds: products with S, sums over terms, and the product with X."""
+    if graph.features is None:
+        return "rows"
+    if rows is None:
+        return "features"
+    n, R, d = graph.num_nodes, len(rows), graph.num_features
+    stored = graph.features.nnz if sp.issparse(graph.features) else n * d
+    per_column = products * _product_work(n, len(graph.indices))
+    by_features = d * per_column + BLAS_COST * M * (degree or 0) * R * d
+    by_rows = R * per_column + 2 * M * products * n * R + BLAS_COST * M * stored * R
+    return "rows" if by_rows < by_features else "features"
+
+
+def _operator_bytes(graph: Graph, dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Memory for S: while it is built, and then."""
+    vectors = 2 * graph.num_nodes * dtype.itemsize
+    if graph.weights is None:
+        return vectors, vectors
+    entries = len(graph.indices)
+    return vectors + 3 * 8 * entries, vectors + dtype.itemsize * entries
+
+
+def _source_bytes(graph: Graph, dtype: np.dtype[Any], side: Literal["features", "rows"]) -> int:
+    """Memory for features in another order or precision than the graph has them."""
+    X = graph.features
+    if sp.issparse(X):
+        return int(X.nnz) * (dtype.itemsize + 4) * (2 if side == "features" else 1)
+    if X is None or side == "features" or X.dtype == dtype:
+        return 0
+    return BLOCK_ROWS * graph.num_features * dtype.itemsize
+
+
+def _product_work(num_nodes: int, num_entries: int) -> int:
+    """Multiply-adds of one product of S with one column."""
+    return num_entries + ACCESSES_PER_ROW * num_nodes
+
+
+def _panel_width(columns: int, column_bytes: int) -> int:
+    """Columns per panel: for the cache, and for threads to share; whatever their number."""
+    for_cache = PANEL_BYTES // column_bytes
+    for_threads = -(-columns // SHARED_PANELS)
+    lines = -(-max(NARROWEST_PANEL, min(for_cache, for_threads)) // LINE_COLUMNS)
+    return lines * LINE_COLUMNS

@@ -1,0 +1,519 @@
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import by_eigenvalues, dense_operator, response_matrix, rounding
+from strategies import adjacencies, features, graphs, schemes, stable_euler, stable_rk4
+
+from heatgraph import (
+    SGC,
+    SIGN,
+    Euler,
+    Graph,
+    Heat,
+    PersonalizedPageRank,
+    RungeKutta4,
+    diffuse,
+    diffuse_many,
+    kernels,
+    plan,
+)
+from heatgraph import schedule as schedule_module
+from heatgraph.errors import CollapseWarning, InputError, MemoryBudgetError, StabilityWarning
+
+DTYPES = [np.float32, np.float64]
+RANDOM = np.random.default_rng(0)
+
+
+def dense(X, n):
+    if X is None:
+        return np.eye(n)
+    return X.toarray() if sp.issparse(X) else X
+
+
+def check(graph, scheme, result, exact, dtype, **options):
+    """The error is within the certificate, and what rounding may add."""
+    course = plan(graph, scheme=scheme, dtype=dtype, **options)
+    norm = np.linalg.norm(dense(graph.features, graph.num_nodes))
+    allowed = course.error_bound * norm + rounding(dtype, course.products, norm)
+    assert result.dtype == dtype
+    assert np.linalg.norm(result - exact) <= allowed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("self_loops", [True, False])
+class TestAgainstOracles:
+    @given(graph=graphs(), scheme=schemes, tol=st.sampled_from([1e-3, 1e-6, 1e-12]))
+    def test_all_nodes(self, dtype, self_loops, graph, scheme, tol):
+        S = dense_operator(graph.adjacency.toarray(), self_loops)
+        X = dense(graph.features, graph.num_nodes)
+        result = diffuse(graph, scheme=scheme, self_loops=self_loops, tol=tol, dtype=dtype)
+        for oracle in (response_matrix, by_eigenvalues):
+            check(graph, scheme, result, oracle(S, scheme) @ X, dtype, tol=tol)
+
+    @given(graph=graphs(), scheme=st.one_of(stable_euler, stable_rk4))
+    def test_literal_steps(self, dtype, self_loops, graph, scheme):
+        S = dense_operator(graph.adjacency.toarray(), self_loops)
+        exact = response_matrix(S, scheme) @ dense(graph.features, graph.num_nodes)
+        result = diffuse(graph, scheme=scheme, self_loops=self_loops, method="steps", dtype=dtype)
+        check(graph, scheme, result, exact, dtype, method="steps")
+
+    @pytest.mark.parametrize("side", ["features", "rows"])
+    @pytest.mark.parametrize("method", ["chebyshev", "steps"])
+    @given(data=st.data(), scheme=st.one_of(stable_euler, stable_rk4))
+    def test_rows(self, dtype, self_loops, side, method, scheme, data):
+        A = data.draw(adjacencies(max_nodes=20))
+        n = len(A)
+        rows = np.array(
+            data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3, unique=True))
+        )
+        graph = Graph(A, data.draw(features(n, max_columns=4)))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schedule_module, "_cheaper_side", lambda *_: side)
+            options = {"method": method, "rows": rows}
+            assert plan(graph, scheme=scheme, **options).side == side
+            result = diffuse(graph, scheme=scheme, self_loops=self_loops, dtype=dtype, **options)
+        S = dense_operator(A, self_loops)
+        exact = (response_matrix(S, scheme) @ dense(graph.features, n))[rows]
+        check(graph, scheme, result, exact, dtype, **options)
+
+    @given(graph=graphs(featureless=True), scheme=schemes, data=st.data())
+    def test_without_features_rows_of_the_kernel(self, dtype, self_loops, graph, scheme, data):
+        rows = data.draw(st.none() | st.just([graph.num_nodes - 1]))
+        S = dense_operator(graph.adjacency.toarray(), self_loops)
+        exact = response_matrix(S, scheme)
+        result = diffuse(graph, scheme=scheme, self_loops=self_loops, rows=rows, dtype=dtype)
+        check(graph, scheme, result, exact if rows is None else exact[rows], dtype, rows=rows)
+
+    @given(graph=graphs(), many=st.lists(schemes, min_size=1, max_size=4), data=st.data())
+    def test_many(self, dtype, self_loops, graph, many, data):
+        rows = data.draw(st.none() | st.just([0]) | st.just(range(graph.num_nodes - 1, -1, -2)))
+        S = dense_operator(graph.adjacency.toarray(), self_loops)
+        X = dense(graph.features, graph.num_nodes)
+        results = diffuse_many(graph, many, self_loops=self_loops, rows=rows, dtype=dtype)
+        assert len(results) == len(many)
+        for scheme, result in zip(many, results, strict=True):
+            exact = response_matrix(S, scheme) @ X
+            check(graph, many, result, exact if rows is None else exact[rows], dtype, rows=rows)
+
+
+@given(graphs(), stable_euler | stable_rk4)
+def test_the_two_methods_agree(graph, scheme):
+    options = {"dtype": np.float64, "tol": 1e-12}
+    assert_allclose(
+        diffuse(graph, scheme=scheme, **options),
+        diffuse(graph, scheme=scheme, method="steps", **options),
+        atol=1e-10,
+    )
+
+
+@given(graphs(), st.floats(0, 20))
+def test_many_is_one_after_the_other(graph, T):
+    many = [Heat(T), Heat(20.0), Euler(T, 30), *SIGN(3), PersonalizedPageRank(0.2)]
+    together = diffuse_many(graph, many, dtype=np.float64, tol=1e-13)
+    for scheme, result in zip(many, together, strict=True):
+        alone = diffuse(graph, scheme=scheme, dtype=np.float64, tol=1e-13)
+        assert_allclose(result, alone, atol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.StabilityWarning")
+@pytest.mark.parametrize(("kind", "K"), [(Euler, 3), (Euler, 7), (RungeKutta4, 4)])
+def test_unstable_steps(kind, K):
+    A = np.ones((6, 6)) - np.eye(6)
+    A[:3, :3] = A[3:, 3:] = 0
+    graph = Graph(A, np.eye(6))
+    scheme = kind(10.0, K)
+    exact = response_matrix(dense_operator(A, self_loops=False), scheme)
+    assert np.linalg.norm(exact, 2) > 2
+    for method in ("steps", "chebyshev"):
+        result = diffuse(
+            graph, scheme=scheme, self_loops=False, method=method, dtype=np.float64, tol=1e-10
+        )
+        assert_allclose(result, exact, rtol=1e-8, atol=1e-8)
+    assert plan(graph, scheme=scheme).products <= scheme.degree
+
+
+def big_graph(n=3000, edges=20_000, d=70, seed=0, weighted=False):
+    random = np.random.default_rng(seed)
+    src, dst = random.integers(0, n, (2, edges))
+    X = random.normal(size=(n, d)).astype(np.float32)
+    weight = random.random(edges) if weighted else None
+    return Graph.from_edges(src, dst, weight, features=X, symmetrize="max", duplicates="max")
+
+
+@pytest.fixture
+def always_sharing(monkeypatch):
+    monkeypatch.setattr(schedule_module, "WORTH_SHARING", 1)
+    monkeypatch.setattr(schedule_module, "RANGE_WORK", 50_000)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.usefixtures("always_sharing")
+class TestThreads:
+    """The same bits, whatever the number of threads and whatever they share."""
+
+    @pytest.mark.parametrize("rows", [None, np.arange(5), np.arange(2900)])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_same_bits(self, weighted, dtype, rows, sparse):
+        graph = big_graph(weighted=weighted)
+        if sparse:
+            graph = graph.with_features(sp.csr_array(graph.features))
+        for method in ("chebyshev", "steps"):
+            one, *others = (
+                diffuse(graph, 4.0, 20, rows=rows, method=method, dtype=dtype, n_threads=k)
+                for k in (1, 2, 3, 7)
+            )
+            for other in others:
+                assert_array_equal(one, other)
+
+    def test_same_bits_from_many_callers_at_once(self, weighted, dtype):
+        graph = big_graph(weighted=weighted)
+        alone = diffuse(graph, 4.0, dtype=dtype)
+        results = [None] * 16
+
+        def call(k):
+            results[k] = diffuse(graph, 4.0, dtype=dtype)
+
+        callers = [threading.Thread(target=call, args=(k,)) for k in range(16)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        for result in results:
+            assert_array_equal(result, alone)
+
+
+def test_the_plan_is_what_happens(monkeypatch):
+    calls = []
+    recur = kernels.recur
+    monkeypatch.setattr(kernels, "recur", lambda *args: calls.append(args) or recur(*args))
+    graph = big_graph()
+    for options in ({}, {"rows": range(4)}, {"method": "steps"}):
+        for scheme in (Euler(5.27, 40), Heat(3.0), SGC(2), RungeKutta4(1.0, 3), Heat(0.0)):
+            if options.get("method") == "steps" and isinstance(scheme, Heat):
+                continue
+            calls.clear()
+            course = plan(graph, scheme=scheme, **options)
+            calls.clear()
+            diffuse(graph, scheme=scheme, n_threads=1, **options)
+            done = [args for args in calls if args[2] > args[1]]
+            assert len(done) == course.products * len(course.panels)
+            columns = sum(args[5].shape[1] for args in done)
+            assert columns == course.products * course.columns
+
+
+def test_never_more_products_than_literal_steps():
+    graph = big_graph()
+    for scheme in (SGC(1), SGC(2), SGC(5), Euler(0.5, 1), Euler(3, 3), RungeKutta4(0.1, 1)):
+        assert plan(graph, scheme=scheme, tol=1e-14).products <= scheme.degree
+
+
+def peak(function, *args, **options):
+    """Most bytes of Python's and NumPy's allocations at once, in a second call."""
+    function(*args, **options)
+    tracemalloc.start()
+    function(*args, **options)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+class TestMemory:
+    def test_panels_keep_to_the_budget_and_change_nothing(self):
+        graph = big_graph()
+        free = diffuse(graph, 4.0)
+        for budget in (1_000_000, 1_100_000, "1.5MB", 2**22):
+            assert plan(graph, 4.0, memory_budget=budget).memory <= 2**22
+            assert_array_equal(diffuse(graph, 4.0, memory_budget=budget), free)
+
+    def test_too_little_is_refused(self):
+        with pytest.raises(MemoryBudgetError, match=r"needs 900.0 kB, budget 800.0 kB"):
+            diffuse(big_graph(), 4.0, memory_budget="800kB")
+
+    @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
+    @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)]])
+    @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double"])
+    def test_the_plan_is_what_is_allocated(self, kind, schemes, rows):
+        """Peak of the arrays that are allocated, against the plan, for every way to work."""
+        graph = big_graph(n=20_000, edges=80_000, d=96, weighted=kind == "weighted")
+        if kind == "sparse":
+            graph = graph.with_features(sp.random_array((20_000, 96), density=0.3, rng=0))
+        elif kind == "double":
+            graph = graph.with_features(graph.features.astype(np.float64))
+        options = {"rows": rows, "n_threads": 1}
+        need = plan(graph, scheme=schemes, **options).memory
+        assert 0.75 * need - 2**20 < peak(diffuse_many, graph, schemes, **options) < need + 2**20
+
+    @pytest.mark.parametrize("scheme", [Euler(3.0, 3), RungeKutta4(3.0, 3)])
+    def test_literal_steps_keep_to_the_plan(self, scheme):
+        graph = big_graph(n=20_000, edges=80_000, d=96)
+        options = {"method": "steps", "n_threads": 1}
+        need = plan(graph, scheme=scheme, **options).memory
+        assert 0.5 * need < peak(diffuse_many, graph, [scheme], **options) < need
+
+    def test_a_dense_diffusion_takes_four_arrays_at_most(self):
+        graph = big_graph(n=20_000, edges=80_000, d=500)
+        size = graph.features.nbytes
+        assert size + plan(graph, 6.0, n_threads=2).memory <= 4 * size
+
+
+class TestOut:
+    def test_out_is_filled_and_returned(self, tmp_path):
+        graph = big_graph()
+        wanted = diffuse(graph, 4.0)
+        mapped = np.lib.format.open_memmap(
+            tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=wanted.shape
+        )
+        strided = np.empty((wanted.shape[0], 2 * wanted.shape[1]), np.float32)[:, ::2]
+        for out in (mapped, strided, np.empty_like(wanted, order="F")):
+            assert diffuse(graph, 4.0, out=out) is out
+            assert_array_equal(out, wanted)
+        mapped.flush()
+        assert_array_equal(np.load(tmp_path / "out.npy"), wanted)
+
+    def test_out_of_many(self):
+        graph, many = big_graph(), [Heat(1.0), Heat(2.0)]
+        out = np.empty((2, 3, graph.num_features), np.float32)
+        assert diffuse_many(graph, many, rows=[5, 6, 7], out=out) is out
+        assert_array_equal(out, diffuse_many(graph, many, rows=[5, 6, 7]))
+
+    def test_out_is_not_counted_as_new_memory(self):
+        graph = big_graph()
+        out = np.empty((graph.num_nodes, graph.num_features), np.float32)
+        diffuse(graph, 4.0, out=out, memory_budget=out.nbytes // 2)
+
+    def test_bad_out(self):
+        graph = big_graph()
+        shape = (graph.num_nodes, graph.num_features)
+        frozen = np.empty(shape, np.float32)
+        frozen.flags.writeable = False
+        for out, message in [
+            (np.empty(shape, np.float64), "float32 and shape .* Got float64 of shape"),
+            (np.empty(shape[::-1], np.float32), "Got float32 of shape"),
+            ([1, 2], "Got list"),
+            (frozen, "read-only"),
+            (graph.features, "share memory"),
+        ]:
+            with pytest.raises(InputError, match=message):
+                diffuse(graph, 4.0, out=out)
+
+
+class TestPrecision:
+    def test_features_beyond_float32(self):
+        for X in (np.full((2, 1), 1e39), sp.csr_array(np.full((2, 1), 1e39))):
+            graph = Graph(np.ones((2, 2)), X)
+            with pytest.raises(InputError, match=r"reach 1e\+39, beyond float32. Pass dtype="):
+                diffuse(graph, 1.0)
+            assert_allclose(diffuse(graph, 1.0, dtype=np.float64), 1e39)
+
+    def test_growth_beyond_float32(self):
+        graph = Graph(np.ones((2, 2)), np.eye(2))
+        with pytest.warns(StabilityWarning):
+            scheme = Euler(1000.0, 20)
+        assert abs(scheme.response(-1.0)) > np.finfo(np.float32).max
+        with pytest.raises(InputError, match=r"may grow by .*, beyond float32"):
+            diffuse(graph, scheme=scheme)
+        assert np.isfinite(diffuse(graph, scheme=scheme, dtype=np.float64)).all()
+
+    def test_float32_stays_near_float64(self):
+        graph = big_graph()
+        single = diffuse(graph, 6.0, tol=1e-10)
+        double = diffuse(graph, 6.0, tol=1e-10, dtype=np.float64)
+        assert np.linalg.norm(single - double) <= 1e-6 * np.linalg.norm(double)
+
+
+class TestHugeTimes:
+    GRAPH = Graph(np.kron(np.eye(2), np.ones((3, 3))), RANDOM.normal(size=(6, 2)))
+
+    def test_finite_and_warned_of(self):
+        with pytest.warns(CollapseWarning, match=r"Heat\(T=1000000.0\) has smoothed") as caught:
+            result = diffuse(self.GRAPH, 1e6)
+        assert np.isfinite(result).all()
+        assert_allclose(result, np.repeat(result[[0, 3]], 3, axis=0), rtol=1e-4)
+        assert caught[0].filename == __file__
+
+    def test_at_rows_and_in_many(self):
+        with pytest.warns(CollapseWarning):
+            diffuse(self.GRAPH, 1e4, rows=[0, 1, 4])
+        with pytest.warns(CollapseWarning) as caught:
+            diffuse_many(self.GRAPH, [Heat(1.0), Heat(1e4)])
+        assert len(caught) == 1
+
+    def test_no_warning_where_something_is_left(self):
+        diffuse(self.GRAPH, 1e4, rows=[0, 4])
+        diffuse(self.GRAPH, 20.0)
+        n = 200
+        ring = Graph.from_edges(
+            np.arange(n),
+            (np.arange(n) + 1) % n,
+            features=RANDOM.normal(size=(n, 2)),
+            symmetrize="max",
+        )
+        diffuse(ring, 500.0)
+
+    def test_isolated_nodes_without_self_loops(self):
+        graph = Graph(np.diag([0.0, 0.0]) + np.zeros((2, 2)), np.eye(2))
+        assert_allclose(diffuse(graph, 1e4, self_loops=False), np.eye(2), rtol=1e-4)
+
+
+class TestSmallGraphs:
+    @pytest.mark.parametrize("self_loops", [True, False])
+    def test_one_node_keeps_its_features(self, self_loops):
+        graph = Graph(np.zeros((1, 1)), np.array([[3.0, 4.0]]))
+        assert_allclose(diffuse(graph, 7.0, self_loops=self_loops), [[3, 4]], rtol=1e-6)
+
+    def test_no_time_is_no_change(self):
+        graph = big_graph()
+        for result in (diffuse(graph, 0), diffuse(graph, 0, 0), diffuse(graph, 0.0, 5)):
+            assert_array_equal(result, graph.features)
+        assert plan(graph, 0).products == 0
+
+    def test_no_rows(self):
+        assert diffuse(big_graph(), 4.0, rows=[]).shape == (0, 70)
+        assert diffuse_many(big_graph(), [Heat(1.0)], rows=[]).shape == (1, 0, 70)
+
+    def test_repeated_rows_in_any_order(self):
+        graph = big_graph()
+        rows = [5, 2, 5]
+        assert_allclose(diffuse(graph, 4.0, rows=rows), diffuse(graph, 4.0)[rows], atol=1e-5)
+
+
+class TestBadArguments:
+    GRAPH = Graph(np.ones((3, 3)), np.eye(3))
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"T": None}, "T is missing"),
+            ({"method": "euler"}, "method must be 'auto', 'chebyshev' or 'steps'. Got 'euler'"),
+            ({"method": "steps"}, r"Heat\(T=1.0\) has no literal steps"),
+            ({"tol": 0.0}, r"tol must be a number in \[1e-14, 1\). Got 0.0"),
+            ({"tol": 2.0}, "tol must be"),
+            ({"tol": float("nan")}, "tol must be"),
+            ({"tol": "1e-6"}, "tol must be"),
+            ({"dtype": np.float16}, "dtype must be float32 or float64. Got float16"),
+            ({"dtype": int}, "dtype must be"),
+            ({"rows": [7]}, r"rows\[0\]: node 7 is outside"),
+            ({"n_threads": 0}, "n_threads must be"),
+            ({"memory_budget": "lots"}, "memory_budget must be"),
+            ({"scheme": [Heat(1.0)]}, "scheme must be one of"),
+        ],
+    )
+    def test_diffuse(self, options, message):
+        with pytest.raises(InputError, match=message):
+            diffuse(self.GRAPH, **{"T": 1.0, **options})
+
+    def test_not_a_graph(self):
+        with pytest.raises(InputError, match="graph must be a heatgraph.Graph. Got ndarray"):
+            diffuse(np.eye(3), 1.0)
+
+    @pytest.mark.parametrize("bad", [[], [1.0, 2.0], [Heat(1.0), "heat"]])
+    def test_diffuse_many(self, bad):
+        with pytest.raises(InputError, match="schemes must be a list of scheme objects"):
+            diffuse_many(self.GRAPH, bad)
+
+
+class TestProgress:
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_counts_up_to_the_end(self, threads):
+        seen = []
+        graph = big_graph(d=300)
+        diffuse(graph, 4.0, n_threads=threads, progress=lambda *counts: seen.append(counts))
+        course = plan(graph, 4.0)
+        total = course.products * len(course.panels)
+        assert len(course.panels) > 1
+        assert seen == [(k + 1, total) for k in range(total)]
+
+    def test_its_exception_stops_the_work(self):
+        def stop(done, total):
+            raise RuntimeError("enough")
+
+        with pytest.raises(RuntimeError, match="enough"):
+            diffuse(big_graph(d=300), 4.0, n_threads=2, progress=stop)
+
+
+LONG_JOB = """
+    import numpy as np, heatgraph as hg
+    random = np.random.default_rng(0)
+    src, dst = random.integers(0, 200_000, (2, 2_000_000))
+    graph = hg.Graph.from_edges(src, dst, features=np.ones((200_000, 64), np.float32),
+                                symmetrize="max")
+    def tell(done, total):
+        if done == 1:
+            print("running", flush=True)
+    hg.diffuse(graph, 1e7, n_threads={threads}, progress=tell)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_stops_within_a_second(threads):
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(LONG_JOB.format(threads=threads))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "running\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - asked < 1.0
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+def test_fork_after_threads_does_not_hang():
+    job = """
+        import multiprocessing, numpy as np, heatgraph as hg
+        graph = hg.Graph(np.ones((50, 50)), np.ones((50, 100)))
+        hg.diffuse(graph, 1.0, n_threads=2)
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=hg.diffuse, args=(graph, 1.0), kwargs={"n_threads": 2})
+        child.start()
+        child.join(60)
+        print(child.exitcode)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(job)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "0\n", done.stderr
+
+
+class TestPubmed:
+    """The published setting on the real data: T = 6.0498, K = 900."""
+
+    SCHEME = Euler(6.0498, 900)
+
+    def test_products(self, pubmed):
+        course = plan(pubmed.graph, scheme=self.SCHEME)
+        assert course.products <= 16
+        assert course.error_bound <= 1e-6
+
+    def test_within_1e5_of_the_literal_steps(self, pubmed):
+        graph = pubmed.graph.with_features(pubmed.graph.features[:, :100])
+        literal = diffuse(graph, scheme=self.SCHEME, method="steps")
+        short = diffuse(graph, scheme=self.SCHEME)
+        assert np.linalg.norm(short - literal) <= 1e-5 * np.linalg.norm(literal)
+
+    def test_rows_are_the_rows(self, pubmed):
+        assert plan(pubmed.graph, scheme=self.SCHEME, rows=pubmed.train).side == "rows"
+        everywhere = diffuse(pubmed.graph, scheme=self.SCHEME)
+        rows = diffuse(pubmed.graph, scheme=self.SCHEME, rows=pubmed.train)
+        wanted = everywhere[pubmed.train]
+        assert np.linalg.norm(rows - wanted) <= 1e-5 * np.linalg.norm(wanted)

@@ -1,0 +1,131 @@
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import graphs, seeds
+
+from heatgraph import kernels
+
+DTYPES = [np.float32, np.float64]
+
+
+def panels(S, seed, width, accumulators):
+    random = np.random.default_rng(seed)
+    current, out = random.normal(size=(2, S.num_nodes, width)).astype(S.dtype)
+    sums = random.normal(size=(accumulators, S.num_nodes, width)).astype(S.dtype)
+    coefficients = random.normal(size=accumulators).astype(S.dtype)
+    return current, out, coefficients, sums
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(
+    graph=graphs(max_nodes=20, featureless=True),
+    self_loops=st.booleans(),
+    seed=seeds,
+    width=st.integers(1, 40),
+    accumulators=st.integers(0, 3),
+    alpha=st.sampled_from([1.0, 2.0, 0.3]),
+    beta=st.sampled_from([0.0, -1.0, 0.7]),
+    index=st.sampled_from([np.int32, np.int64]),
+    data=st.data(),
+)
+def test_recur_is_its_twin(
+    dtype, graph, self_loops, seed, width, accumulators, alpha, beta, index, data
+):
+    graph.indices = graph.indices.astype(index)
+    S = graph.operator(self_loops, dtype)
+    start = data.draw(st.integers(0, graph.num_nodes))
+    stop = data.draw(st.integers(start, graph.num_nodes))
+    current, *mine = panels(S, seed, width, accumulators)
+    twins = [array.copy() for array in mine]
+    kernels.recur(S, start, stop, alpha, beta, current, *mine)
+    kernels.recur_scipy(S, start, stop, alpha, beta, current, *twins)
+    for one, other in zip(mine, twins, strict=True):
+        assert_allclose(one, other, atol=50 * np.finfo(dtype).eps)
+
+
+@given(graphs(max_nodes=20, featureless=True), st.booleans(), seeds)
+def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed):
+    S = graph.operator(self_loops, np.float64)
+    current, *mine = panels(S, seed, 3, 2)
+    plain = [array.copy() for array in mine]
+    scale = S.diagonal if S.scale is None else S.scale
+    structure = (S.indptr, S.indices, S.values, scale, S.diagonal)
+    kernels.recur(S, 0, S.num_nodes, 2.0, -1.0, current, *mine)
+    kernels._recur(*structure, 0, S.num_nodes, 2.0, -1.0, current, *plain)
+    for one, other in zip(mine, plain, strict=True):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(
+    graph=graphs(max_nodes=20, featureless=True),
+    seed=seeds,
+    width=st.integers(1, 40),
+    cut=st.floats(0, 1),
+    column=st.floats(0, 1),
+)
+def test_any_cut_into_rows_or_columns_gives_the_same_bits(dtype, graph, seed, width, cut, column):
+    S = graph.operator(True, dtype)
+    current, out, coefficients, sums = panels(S, seed, width, 2)
+    middle, at = int(cut * S.num_nodes), int(column * width)
+    whole = (out.copy(), sums.copy())
+    kernels.recur(S, 0, S.num_nodes, 2, -1, current, whole[0], coefficients, whole[1])
+    for columns in (slice(0, at), slice(at, width)):
+        left, target = (np.ascontiguousarray(Y[:, columns]) for Y in (current, out))
+        part = np.ascontiguousarray(sums[:, :, columns])
+        for start, stop in ((middle, S.num_nodes), (0, middle)):
+            kernels.recur(S, start, stop, 2, -1, left, target, coefficients, part)
+        assert_array_equal(target, whole[0][:, columns])
+        assert_array_equal(part, whole[1][:, :, columns])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(seed=seeds, shape=st.tuples(*[st.integers(0, 9)] * 4))
+def test_combine_is_its_twin(dtype, seed, shape):
+    schemes, terms, rows, width = shape
+    random = np.random.default_rng(seed)
+    coefficients = random.normal(size=(schemes, terms)).astype(dtype)
+    vectors = random.normal(size=(terms, rows, width)).astype(dtype)
+    mine, twin = np.full((2, schemes, rows, width), 7, dtype=dtype)
+    kernels.combine(coefficients, vectors, mine)
+    kernels.combine_numpy(coefficients, vectors, twin)
+    assert_allclose(mine, twin, atol=50 * np.finfo(dtype).eps)
+    plain = np.full_like(mine, 7)
+    kernels._combine(coefficients, vectors, plain)
+    assert_array_equal(plain, mine)
+
+
+WITHOUT_CACHE = """
+    from numba.core import caching
+    caching.CacheImpl._locator_classes = []
+"""
+DISK_FULL = """
+    from numba.core import caching
+    def full(self, key, data):
+        raise OSError(28, "No space left on device")
+    caching.IndexDataCacheFile.save = full
+"""
+JOB = """
+    import numpy as np, heatgraph as hg
+    graph = hg.Graph(np.ones((3, 3)), np.eye(3))
+    assert abs(hg.diffuse(graph, 1.0).sum() - 3) < 1e-5
+    print("fine")
+"""
+
+
+@pytest.mark.parametrize("trouble", [WITHOUT_CACHE, DISK_FULL])
+def test_works_where_machine_code_cannot_be_kept(trouble, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(trouble) + textwrap.dedent(JOB)],
+        env={"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "fine\n", done.stderr
+    assert not list(tmp_path.rglob("*.nbc"))
