@@ -1,0 +1,1 @@
+"""Graphs to work with: readers of public formats."""
