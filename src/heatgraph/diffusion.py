@@ -14,6 +14,7 @@ Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R rows, (M, R,
 from __future__ import annotations
 
 import itertools
+import numbers
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -424,7 +425,7 @@ def _settle(
         )
     if method not in ("auto", "chebyshev", "steps"):
         raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
-    if not isinstance(tol, float) or not TIGHTEST_TOLERANCE <= tol < 1:
+    if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= tol < 1:
         raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -433,7 +434,7 @@ def _settle(
         rows = node_indices(rows, graph.num_nodes, "rows")
     _check_fits(graph.features, dtype)
     coefficients: Array | None
-    coefficients, error_bound = _coefficients(schemes, tol, dtype)
+    coefficients, error_bound = _coefficients(schemes, float(tol), dtype)
     products = coefficients.shape[1] - 1
     if method == "steps":
         coefficients, error_bound, products = None, 0.0, _literal_products(schemes)

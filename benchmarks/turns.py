@@ -1,0 +1,66 @@
+"""Time several ways to do a thing by turns, so that a slow moment of the machine hits them all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+DOCS = Path(__file__).parents[1] / "docs"
+SHORT = 0.5  # seconds that a turn lasts at least: quick work is repeated
+
+
+@dataclass(frozen=True)
+class Timing:
+    median: float
+    fastest: float
+    slowest: float
+    runs: int
+
+    def __str__(self) -> str:
+        unit, factor = ("s", 1) if self.median >= 1 else ("ms", 1000)
+        low, middle, high = (f"{x * factor:.3g}" for x in (self.fastest, self.median, self.slowest))
+        return f"{middle} {unit} ({low} to {high}, {self.runs} runs)"
+
+
+def take_turns(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
+    """Run every way once to warm up, then all of them in turn, `rounds` times."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(rounds + 1):
+        for name, work in ways.items():
+            if sys.stdout.isatty():
+                print(f"\r  round {turn} of {rounds}: {name:<60}", end="\r", flush=True)
+            spent: list[float] = []
+            while not spent or (turn and sum(spent) < SHORT):
+                start = time.perf_counter()
+                work()
+                spent.append(time.perf_counter() - start)
+            if turn:
+                seconds[name] += spent
+    return {
+        name: Timing(statistics.median(s), min(s), max(s), len(s)) for name, s in seconds.items()
+    }
+
+
+def write(name: str, title: str, text: str, facts: dict[str, object]) -> None:
+    """Keep the figures as JSON, and the text as a page of the documentation."""
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
+    versions = ", ".join(f"{p} {version(p)}" for p in ("numpy", "scipy", "numba", "torch"))
+    machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()})"
+    page = DOCS / f"{name}-benchmark.md"
+    page.write_text(
+        f"# {title}\n\nWritten by `make bench BENCH={name}` on {date.today()}, on {machine} with "
+        f"Python {platform.python_version()}, {versions}.\nEvery ratio is of medians in one "
+        f"interleaved run; seconds are of a shared machine.\n\n```text\n{text}\n```\n"
+    )
+    print(f"\nwritten to {page.relative_to(DOCS.parent)}")
