@@ -243,14 +243,16 @@ class TestMemory:
 
     @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
     @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)]])
-    @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double"])
+    @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double", "sparse double"])
     def test_the_plan_is_what_is_allocated(self, kind, schemes, rows):
         """Peak of the arrays that are allocated, against the plan, for every way to work."""
         graph = big_graph(n=20_000, edges=80_000, d=96, weighted=kind == "weighted")
-        if kind == "sparse":
-            graph = graph.with_features(sp.random_array((20_000, 96), density=0.3, rng=0))
-        elif kind == "double":
-            graph = graph.with_features(graph.features.astype(np.float64))
+        X = graph.features
+        if "double" in kind:
+            X = X.astype(np.float64)
+        if "sparse" in kind:
+            X = sp.csr_array(X * (RANDOM.random(X.shape) < 0.3))
+        graph = graph.with_features(X)
         options = {"rows": rows, "n_threads": 1}
         need = plan(graph, scheme=schemes, **options).memory
         assert 0.75 * need - 2**20 < peak(diffuse_many, graph, schemes, **options) < need + 2**20

@@ -353,11 +353,7 @@ class _Task:
 
     def _run_panel(self, sweep: _Sweep, source: Any, panel: slice, target: Array) -> None:
         if self.plan.side == "features":
-            columns = source[:, panel]
-            if sp.issparse(columns):
-                X = columns.toarray(order="C")
-            else:
-                X = np.array(columns, dtype=self.dtype, order="C")
+            X = _cut(source, panel, self.dtype)
             target[:, :, panel] = self._propagate(sweep, X, self.rows)
             return
         nodes = np.arange(self.graph.num_nodes) if self.rows is None else self.rows
@@ -478,6 +474,13 @@ def _literal_products(schemes: Sequence[Scheme]) -> int:
                 "of steps K."
             )
     return sum(int(scheme.degree) for scheme in schemes)
+
+
+def _cut(X: Any, panel: slice, dtype: np.dtype[Any]) -> Array:
+    """Copy some columns of the features, dense and by row."""
+    if sp.issparse(X):
+        return np.asarray(X[:, panel].toarray(order="C"))
+    return np.array(X[:, panel], dtype=dtype, order="C")
 
 
 def _contract(kernel_columns: Array, X: Any) -> Array:

@@ -131,9 +131,12 @@ def make_plan(
         in_work = 2 * n + (degree + 1 + M) * R
     column_bytes = item * (in_work + (M * d if side == "rows" else 0))
     result = item * M * R * d * allocates
-    building, operator = _operator_bytes(graph, dtype)
-    fixed = result + operator + _source_bytes(graph, dtype, side)
-    least = max(result + building, fixed + column_bytes)
+    building_operator, operator = _operator_bytes(graph, dtype)
+    building_source, source = _source_bytes(graph, dtype, side)
+    fixed = result + operator + source
+    least = max(
+        result + building_operator, result + operator + building_source, fixed + column_bytes
+    )
     if least > budget:
         raise MemoryBudgetError(
             f"needs {readable_bytes(least)}, budget {readable_bytes(budget)}. Raise "
@@ -244,14 +247,19 @@ def _operator_bytes(graph: Graph, dtype: np.dtype[Any]) -> tuple[int, int]:
     return vectors + 3 * 8 * entries, vectors + dtype.itemsize * entries
 
 
-def _source_bytes(graph: Graph, dtype: np.dtype[Any], side: Literal["features", "rows"]) -> int:
-    """Memory for features in another order or precision than the graph has them."""
+def _source_bytes(
+    graph: Graph, dtype: np.dtype[Any], side: Literal["features", "rows"]
+) -> tuple[int, int]:
+    """Memory for features in another order or precision: while they are converted, and then."""
     X = graph.features
+    if X is None or (side == "rows" and X.dtype == dtype):
+        return 0, 0
     if sp.issparse(X):
-        return int(X.nnz) * (dtype.itemsize + 4) * (2 if side == "features" else 1)
-    if X is None or side == "features" or X.dtype == dtype:
-        return 0
-    return BLOCK_ROWS * graph.num_features * dtype.itemsize
+        kept = int(X.nnz) * (dtype.itemsize + 4)
+        reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
+        return kept + (reordered if side == "features" and X.dtype != dtype else 0), kept
+    block = BLOCK_ROWS * graph.num_features * dtype.itemsize if side == "rows" else 0
+    return block, block
 
 
 def _product_work(num_nodes: int, num_entries: int) -> int:

@@ -1,7 +1,5 @@
 import os
 import pickle
-import shutil
-import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +10,123 @@ from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.errors import FileFormatError
 
 PARTS = ["x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"]
+RANDOM = np.random.default_rng(0)
+
+# A citation graph in miniature: 2 labelled nodes, 508 known ones, 3 test nodes out of order, and
+# node 509, which no file describes, as some of Citeseer's.
+KNOWN, ORDER, NODES, CLASSES = 508, np.array([511, 508, 510]), 512, 2
+WORDS = (RANDOM.random((KNOWN + 3, 6)) < 0.4).astype(np.float32)
+ALLX, TX = sp.csr_array(WORDS[:KNOWN]), sp.csr_array(WORDS[KNOWN:])
+ALLY = np.eye(CLASSES, dtype=np.int32)[RANDOM.integers(CLASSES, size=KNOWN)]
+TY = np.eye(CLASSES, dtype=np.int32)[[0, 1, 1]]
+NEIGHBOURS = {v: [(v + 1) % NODES, (v + 1) % NODES, v // 2] for v in range(NODES)}
+
+
+class OldMatrix:
+    """Pickles as csr_matrix did when the files were made."""
+
+    def __init__(self, matrix):
+        self.format = "csr"
+        self._shape = matrix.shape
+        self.data, self.indices, self.indptr = matrix.data, matrix.indices, matrix.indptr
+
+
+def old_pickle(value):
+    """A pickle that names types as Python 2, and NumPy and SciPy of its time, did."""
+    content = pickle.dumps(value, protocol=3)
+    for new, old in [
+        (f"c{__name__}\nOldMatrix", "cscipy.sparse.csr\ncsr_matrix"),
+        ("cnumpy._core.multiarray\n", "cnumpy.core.multiarray\n"),
+        ("cbuiltins\nlist", "c__builtin__\nlist"),
+    ]:
+        content = content.replace(new.encode(), old.encode())
+    return content
+
+
+@pytest.fixture
+def small(tmp_path):
+    parts = {
+        "x": OldMatrix(ALLX[:2]), "allx": OldMatrix(ALLX), "tx": OldMatrix(TX),
+        "y": ALLY[:2], "ally": ALLY, "ty": TY, "graph": NEIGHBOURS,
+    }  # fmt: skip
+    for name, value in parts.items():
+        (tmp_path / f"ind.small.{name}").write_bytes(old_pickle(value))
+    (tmp_path / "ind.small.test.index").write_text("\n".join(map(str, ORDER)) + "\n")
+    return tmp_path
+
+
+def test_every_node_is_in_its_place(small):
+    data = read_planetoid(small, "small")
+    X = data.graph.features.toarray()
+    assert_array_equal(X[:KNOWN], ALLX.toarray())
+    assert_array_equal(X[ORDER], TX.toarray())
+    assert_array_equal(data.labels[:KNOWN], ALLY.argmax(axis=1))
+    assert_array_equal(data.labels[ORDER], [0, 1, 1])
+    assert data.labels[509] == -1
+    assert not X[509].any()
+    A = data.graph.adjacency.toarray()
+    for node, others in NEIGHBOURS.items():
+        assert A[node, others].all()
+        assert A[others, node].all()
+    assert A.sum() == len({frozenset((v, w)) for v in NEIGHBOURS for w in NEIGHBOURS[v]}) * 2 - 1
+    assert_array_equal(data.train, [0, 1])
+    assert_array_equal(data.val, np.arange(2, 502))
+    assert_array_equal(data.test, [508, 510, 511])
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("touch ran",)
+
+
+@pytest.mark.parametrize("part", ["allx", "graph", "ally"])
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_code_in_a_pickle_never_runs(small, part, protocol, monkeypatch):
+    monkeypatch.chdir(small)
+    (small / f"ind.small.{part}").write_bytes(pickle.dumps(Evil(), protocol=protocol))
+    with pytest.raises(FileFormatError, match=rf"ind\.small\.{part}: .*names (posix|nt)\.system"):
+        read_planetoid(small, "small")
+    assert not (small / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        b"cbuiltins\neval\n(S'1'\ntR.",
+        b"cnumpy\nload\n.",
+        b"Pelsewhere\n.",
+        b"\x80\x02]q\x00.",
+        b"\x80\x02Nq\x00.",
+        b"",
+    ],
+)
+def test_other_tricks_are_refused(small, trick):
+    (small / "ind.small.graph").write_bytes(trick)
+    with pytest.raises(FileFormatError):
+        read_planetoid(small, "small")
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "x"])
+def test_truncated_files_are_refused(small, part):
+    path = small / f"ind.small.{part}"
+    content = path.read_bytes()
+    for length in (0, 5, len(content) // 2, len(content) - 4):
+        path.write_bytes(content[:length])
+        with pytest.raises(FileFormatError, match="Get (it|them) again"):
+            read_planetoid(small, "small")
+
+
+def test_an_index_out_of_range_is_refused(small):
+    bad = ALLX.copy()
+    bad.indices[3] = 10**6
+    (small / "ind.small.allx").write_bytes(old_pickle(OldMatrix(bad)))
+    with pytest.raises(FileFormatError, match="index 1000000 is outside 0..5"):
+        read_planetoid(small, "small")
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_planetoid(tmp_path, "cora")
 
 
 @pytest.mark.parametrize(
@@ -22,7 +137,7 @@ PARTS = ["x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"]
         ("pubmed", 19717, 500, 3, 60, 0),
     ],
 )
-def test_sizes(planetoid_folder, name, nodes, features, classes, train, unlabelled):
+def test_the_real_files(planetoid_folder, name, nodes, features, classes, train, unlabelled):
     data = read_planetoid(planetoid_folder, name)
     assert data.graph.num_nodes == len(data.labels) == nodes
     assert data.graph.num_features == features
@@ -35,89 +150,11 @@ def test_sizes(planetoid_folder, name, nodes, features, classes, train, unlabell
     assert_array_equal(np.bincount(data.labels[data.train]), np.full(classes, 20))
 
 
-def test_against_a_plain_reading(planetoid_folder):
-    """The files are known to be good, so here they may be unpickled the ordinary way."""
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_real_files_unpickled_the_ordinary_way(planetoid_folder):
+    """These are known to be good, so for once they may be."""
     data = read_planetoid(planetoid_folder, "citeseer")
-
-    def load(part):
-        return plain_unpickle(planetoid_folder / f"ind.citeseer.{part}")
-
-    tx, order = load("tx"), np.loadtxt(planetoid_folder / "ind.citeseer.test.index", dtype=int)
-    for row, node in enumerate(order[:50]):
-        assert_array_equal(data.graph.features[[node]].toarray(), tx[row].toarray())
-    neighbours = load("graph")
-    A = data.graph.adjacency
-    for node in range(0, 3327, 100):
-        for other in neighbours[node]:
-            assert A[node, other] == A[other, node] == 1
-
-
-def plain_unpickle(path):
-    with warnings.catch_warnings(), path.open("rb") as file:
-        warnings.simplefilter("ignore")
-        return pickle.load(file, encoding="latin1")
-
-
-@pytest.fixture
-def copy(planetoid_folder, tmp_path):
-    for part in PARTS:
-        shutil.copy(planetoid_folder / f"ind.cora.{part}", tmp_path)
-        os.chmod(tmp_path / f"ind.cora.{part}", 0o600)
-    return tmp_path
-
-
-class Evil:
-    def __reduce__(self):
-        return os.system, ("touch ran",)
-
-
-@pytest.mark.parametrize("protocol", [0, 2, 4])
-def test_code_in_a_pickle_never_runs(copy, protocol, monkeypatch):
-    monkeypatch.chdir(copy)
-    (copy / "ind.cora.allx").write_bytes(pickle.dumps(Evil(), protocol=protocol))
-    with pytest.raises(FileFormatError, match=r"ind\.cora\.allx: .*names (posix|nt)\.system"):
-        read_planetoid(copy, "cora")
-    assert not (copy / "ran").exists()
-
-
-def test_other_tricks_are_refused(copy):
-    for trick in (b"cbuiltins\neval\n(S'1'\ntR.", b"(S'x'\nP1\n.", b"\x80\x02]q\x00.", b""):
-        (copy / "ind.cora.graph").write_bytes(trick)
-        with pytest.raises(FileFormatError):
-            read_planetoid(copy, "cora")
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_truncated_files_are_refused(copy, part):
-    path = copy / f"ind.cora.{part}"
-    content = path.read_bytes()
-    for length in (0, 10, len(content) // 2, len(content) - 7):
-        path.write_bytes(content[:length])
-        if part == "x":  # repeated in allx, and not read
-            read_planetoid(copy, "cora")
-            continue
-        with pytest.raises(FileFormatError):
-            read_planetoid(copy, "cora")
-
-
-def test_an_index_out_of_range_is_refused(copy):
-    path = copy / "ind.cora.allx"
-    allx = sp.csr_matrix(plain_unpickle(path))
-    state = {"data": allx.data, "indices": allx.indices, "indptr": allx.indptr}
-    state["indices"][3] = 10**6
-    path.write_bytes(legacy_pickle({**state, "_shape": allx.shape}))
-    with pytest.raises(FileFormatError, match="index 1000000 is outside"):
-        read_planetoid(copy, "cora")
-
-
-def legacy_pickle(state):
-    """A csr_matrix as SciPy used to pickle it, by the class's old name."""
-    inner = pickle.dumps(state, protocol=3)[2:-1].replace(
-        b"numpy._core.multiarray", b"numpy.core.multiarray"
-    )
-    return b"\x80\x03cscipy.sparse.csr\ncsr_matrix\n)\x81" + inner + b"b."
-
-
-def test_missing_files(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_planetoid(tmp_path, "cora")
+    with (planetoid_folder / "ind.citeseer.tx").open("rb") as file:
+        tx = pickle.load(file, encoding="latin1")
+    order = np.loadtxt(planetoid_folder / "ind.citeseer.test.index", dtype=int)
+    assert_array_equal(data.graph.features[order].toarray(), tx.toarray())
