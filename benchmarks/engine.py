@@ -41,14 +41,12 @@ def pubmed() -> tuple[str, hg.Graph, np.ndarray, np.ndarray]:
     return "a random graph of Pubmed's size", graph, np.arange(60), np.arange(60, 560)
 
 
-def fused_step(graph: hg.Graph, X: np.ndarray):
+def fused_step(graph: hg.Graph, X: np.ndarray, crew: Crew):
     """One product, recurrence and accumulation with all columns at once, on all threads."""
     S = graph.operator()
     out, sums = np.zeros_like(X), np.zeros_like(X)[np.newaxis]
     coefficient = np.array([0.1], dtype=np.float32)
-    threads = thread_count(None)
-    ranges = row_ranges(S.indptr, X.shape[1], threads)
-    crew = Crew(threads).__enter__()
+    ranges = row_ranges(S.indptr, X.shape[1], 1, crew.threads)
     return lambda: crew.map(
         lambda rows: recur(S, *rows, 2.0, -1.0, X, out, coefficient, sums), ranges
     )
@@ -70,19 +68,21 @@ def run(rounds: int) -> None:
     both = np.concatenate([train, val])
     S = graph.operator().to_scipy()
     X_torch, csr = torch.from_numpy(X), peers.torch_csr(S)
-    times = take_turns(
-        {
-            "published algorithm": lambda: peers.published(S, X_torch, T, K),
-            "expm_multiply": lambda: peers.matrix_exponential(S, X, T),
-            "all features": lambda: hg.diffuse(dense, T, K),
-            "training rows": lambda: hg.diffuse(graph, T, K, rows=train),
-            "grid of T": lambda: hg.diffuse_many(graph, GRID, rows=both),
-            "fused step": fused_step(dense, X),
-            "SciPy's product": lambda: S @ X,
-            "torch's CSR product": lambda: csr @ X_torch,
-        },
-        rounds,
-    )
+    with Crew(thread_count(None)) as crew:
+        times = take_turns(
+            {
+                "published algorithm": lambda: peers.published(S, X_torch, T, K),
+                "expm_multiply": lambda: peers.matrix_exponential(S, X, T),
+                "all features": lambda: hg.diffuse(dense, T, K),
+                "training rows": lambda: hg.diffuse(graph, T, K, rows=train),
+                "grid of T": lambda: hg.diffuse_many(graph, GRID, rows=both),
+                "fused step": fused_step(dense, X, crew),
+                "SciPy's product": lambda: S @ X,
+                "torch's CSR product": lambda: csr @ X_torch,
+            },
+            rounds,
+        )
+
     exact = hg.diffuse(dense, T, K, tol=1e-13, dtype=np.float64)
     mine, literal = hg.diffuse(dense, T, K), peers.published(S, X_torch, T, K).numpy()
 

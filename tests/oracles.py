@@ -44,6 +44,7 @@ def by_eigenvalues(S, scheme):
     return (U * scheme.response(np.clip(s, -1, 1))) @ U.T
 
 
-def rounding(dtype, products, norm=1.0):
-    """What rounding may add to an error of this norm: a few units for each product and its sums."""
-    return 8 * np.finfo(dtype).eps * (products + 4) * norm
+def rounding(dtype, products, T=0.0):
+    """What rounding may add, relative to the features: a few units for each product and its sums,
+    and a few for each unit of time, since S itself is rounded."""
+    return 8 * np.finfo(dtype).eps * (products + 4 + T)

@@ -31,6 +31,9 @@ from heatgraph import (
 from heatgraph import schedule as schedule_module
 from heatgraph.errors import CollapseWarning, InputError, MemoryBudgetError, StabilityWarning
 
+# Small random graphs are soon smoothed away; what is said of that has tests of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
+
 DTYPES = [np.float32, np.float64]
 RANDOM = np.random.default_rng(0)
 
@@ -45,9 +48,11 @@ def check(graph, scheme, result, exact, dtype, **options):
     """The error is within the certificate, and what rounding may add."""
     course = plan(graph, scheme=scheme, dtype=dtype, **options)
     norm = np.linalg.norm(dense(graph.features, graph.num_nodes))
-    allowed = course.error_bound * norm + rounding(dtype, course.products, norm)
+    schemes = scheme if isinstance(scheme, list) else [scheme]
+    T = max(1 / s.alpha if isinstance(s, PersonalizedPageRank) else s.T for s in schemes)
+    allowed = course.error_bound + rounding(dtype, course.products, T)
     assert result.dtype == dtype
-    assert np.linalg.norm(result - exact) <= allowed
+    assert np.linalg.norm(result - exact) <= allowed * norm
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -216,7 +221,7 @@ def test_the_plan_is_what_happens(monkeypatch):
 def test_never_more_products_than_literal_steps():
     graph = big_graph()
     for scheme in (SGC(1), SGC(2), SGC(5), Euler(0.5, 1), Euler(3, 3), RungeKutta4(0.1, 1)):
-        assert plan(graph, scheme=scheme, tol=1e-14).products <= scheme.degree
+        assert plan(graph, scheme=scheme, tol=1e-13).products <= scheme.degree
 
 
 def peak(function, *args, **options):
@@ -262,12 +267,31 @@ class TestMemory:
         graph = big_graph(n=20_000, edges=80_000, d=96)
         options = {"method": "steps", "n_threads": 1}
         need = plan(graph, scheme=scheme, **options).memory
-        assert 0.5 * need < peak(diffuse_many, graph, [scheme], **options) < need
+        assert 0.5 * need < peak(diffuse_many, graph, [scheme], **options) < need + 2**20
 
-    def test_a_dense_diffusion_takes_four_arrays_at_most(self):
-        graph = big_graph(n=20_000, edges=80_000, d=500)
+    @pytest.mark.parametrize("d", [8, 40, 100, 500])
+    @pytest.mark.parametrize("threads", [1, 2, 8, 32])
+    def test_a_dense_diffusion_takes_four_arrays_at_most(self, d, threads):
+        graph = big_graph(n=20_000, edges=80_000, d=d)
         size = graph.features.nbytes
-        assert size + plan(graph, 6.0, n_threads=2).memory <= 4 * size
+        need = plan(graph, 6.0, n_threads=threads).memory
+        scale_and_diagonal = 2 * 20_000 * 4
+        assert size + need <= 4 * size + scale_and_diagonal
+        assert peak(diffuse, graph, 6.0, n_threads=threads) <= need + 2**20
+
+    def test_looking_for_collapse_keeps_to_the_budget(self):
+        graph = big_graph(n=60_000, edges=120_000, d=40)
+        out = np.empty((60_000, 40), dtype=np.float32)
+        assert len(graph.components) == 60_000  # known before, and kept
+        budget = 4_000_000
+        assert peak(diffuse, graph, 200.0, out=out, memory_budget=budget) <= 2 * budget
+
+    def test_many_literal_steps_keep_to_the_budget(self):
+        graph = big_graph(n=20_000, edges=80_000, d=16)
+        schemes = [Euler(3.0, 3 + k) for k in range(40)]
+        out = np.empty((40, 20_000, 16), dtype=np.float32)
+        options = {"method": "steps", "out": out, "memory_budget": 30_000_000}
+        assert peak(diffuse_many, graph, schemes, **options) <= 31_000_000
 
 
 class TestOut:
@@ -312,20 +336,26 @@ class TestOut:
 
 
 class TestPrecision:
-    def test_features_beyond_float32(self):
-        for X in (np.full((2, 1), 1e39), sp.csr_array(np.full((2, 1), 1e39))):
-            graph = Graph(np.ones((2, 2)), X)
-            with pytest.raises(InputError, match=r"reach 1e\+39, beyond float32. Pass dtype="):
-                diffuse(graph, 1.0)
-            assert_allclose(diffuse(graph, 1.0, dtype=np.float64), 1e39)
+    @pytest.mark.parametrize("rows", [None, [0]])
+    @pytest.mark.parametrize("size", [3e38, 1e39])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_features_beyond_float32(self, size, sparse, rows):
+        star = np.zeros((101, 101))
+        star[0, 1:] = star[1:, 0] = 1
+        X = np.full((101, 2), size)
+        graph = Graph(star, sp.csr_array(X) if sparse else X)
+        with pytest.raises(InputError, match=r"exceeds float32.*or pass dtype=np.float64"):
+            diffuse(graph, 1.0, rows=rows)
+        assert np.isfinite(diffuse(graph, 1.0, rows=rows, dtype=np.float64)).all()
 
     def test_growth_beyond_float32(self):
-        graph = Graph(np.ones((2, 2)), np.eye(2))
+        graph = Graph(np.array([[0.0, 1], [1, 0]]), np.eye(2))
         with pytest.warns(StabilityWarning):
             scheme = Euler(1000.0, 20)
         assert abs(scheme.response(-1.0)) > np.finfo(np.float32).max
-        with pytest.raises(InputError, match=r"may grow by .*, beyond float32"):
-            diffuse(graph, scheme=scheme)
+        for method in ("chebyshev", "steps"):
+            with pytest.raises(InputError, match="exceeds float32: .* unstable steps amplify"):
+                diffuse(graph, scheme=scheme, self_loops=False, method=method)
         assert np.isfinite(diffuse(graph, scheme=scheme, dtype=np.float64)).all()
 
     def test_float32_stays_near_float64(self):
@@ -333,6 +363,32 @@ class TestPrecision:
         single = diffuse(graph, 6.0, tol=1e-10)
         double = diffuse(graph, 6.0, tol=1e-10, dtype=np.float64)
         assert np.linalg.norm(single - double) <= 1e-6 * np.linalg.norm(double)
+
+
+class TestLargeTimes:
+    """S rounded to float32 has a norm of 1 + 1e-7, whose T-th power would not be 1."""
+
+    @pytest.mark.parametrize(
+        "scheme", [*map(Heat, (1, 10, 100, 1e3, 3e3, 1e4, 1e6, 1e8)), PersonalizedPageRank(1e-6)]
+    )
+    def test_ones_stay_ones(self, scheme):
+        graph = Graph(np.ones((58, 58)) - np.eye(58), np.ones((58, 1)))
+        result = diffuse(graph, scheme=scheme)
+        course = plan(graph, scheme=scheme)
+        assert result.dtype == np.float32
+        T = min(getattr(scheme, "T", 0), 1e3)
+        assert np.abs(result - 1).max() <= course.error_bound + rounding(
+            np.float32, 0, T
+        ) + rounding(np.float64, course.products, 1e8)
+
+    def test_the_budget_knows(self):
+        graph = big_graph()
+        assert plan(graph, 1e4).memory > plan(graph, 5.0).memory
+
+    def test_literal_steps_too(self):
+        graph = Graph(np.ones((58, 58)) - np.eye(58), np.ones((58, 1)))
+        result = diffuse(graph, 1e4, 10**4, method="steps")
+        assert_allclose(result, 1, rtol=1e-5)
 
 
 class TestHugeTimes:
@@ -352,9 +408,21 @@ class TestHugeTimes:
             diffuse_many(self.GRAPH, [Heat(1.0), Heat(1e4)])
         assert len(caught) == 1
 
+    @pytest.mark.parametrize("T", [20.0, 100.0, 150.0])
+    def test_soon_where_the_gap_is_wide(self, T):
+        with pytest.warns(CollapseWarning):
+            diffuse(self.GRAPH, T)
+
+    def test_isolated_nodes_do_not_hide_it(self):
+        A = np.zeros((4, 4))
+        A[:3, :3] = 1
+        with pytest.warns(CollapseWarning):
+            diffuse(Graph(A, np.eye(4)), 1e3, self_loops=False)
+
+    @pytest.mark.filterwarnings("error")
     def test_no_warning_where_something_is_left(self):
         diffuse(self.GRAPH, 1e4, rows=[0, 4])
-        diffuse(self.GRAPH, 20.0)
+        diffuse(self.GRAPH, 5.0)
         n = 200
         ring = Graph.from_edges(
             np.arange(n),
@@ -400,16 +468,17 @@ class TestBadArguments:
             ({"T": None}, "T is missing"),
             ({"method": "euler"}, "method must be 'auto', 'chebyshev' or 'steps'. Got 'euler'"),
             ({"method": "steps"}, r"Heat\(T=1.0\) has no literal steps"),
-            ({"tol": 0.0}, r"tol must be a number in \[1e-14, 1\). Got 0.0"),
+            ({"tol": 0.0}, r"tol must be a number in \[1e-13, 1\). Got 0.0"),
             ({"tol": 2.0}, "tol must be"),
             ({"tol": float("nan")}, "tol must be"),
             ({"tol": "1e-6"}, "tol must be"),
-            ({"dtype": np.float16}, "dtype must be float32 or float64. Got float16"),
+            ({"dtype": np.float16}, "dtype must be float32 or float64. Got .*float16"),
             ({"dtype": int}, "dtype must be"),
             ({"rows": [7]}, r"rows\[0\]: node 7 is outside"),
             ({"n_threads": 0}, "n_threads must be"),
             ({"memory_budget": "lots"}, "memory_budget must be"),
-            ({"scheme": [Heat(1.0)]}, "scheme must be one of"),
+            ({"scheme": [Heat(1.0)]}, "scheme must be one of.*there is diffuse_many"),
+            ({"dtype": None}, "dtype must be"),
         ],
     )
     def test_diffuse(self, options, message):
@@ -420,7 +489,13 @@ class TestBadArguments:
         with pytest.raises(InputError, match="graph must be a heatgraph.Graph. Got ndarray"):
             diffuse(np.eye(3), 1.0)
 
-    @pytest.mark.parametrize("bad", [[], [1.0, 2.0], [Heat(1.0), "heat"]])
+    def test_plan(self):
+        with pytest.raises(InputError, match="scheme must be one of"):
+            plan(self.GRAPH, 3.0, scheme=[Heat(1.0)])
+        with pytest.raises(InputError, match="schemes must be a list"):
+            plan(self.GRAPH, scheme=5)
+
+    @pytest.mark.parametrize("bad", [[], [1.0, 2.0], [Heat(1.0), "heat"], Heat(1.0), None])
     def test_diffuse_many(self, bad):
         with pytest.raises(InputError, match="schemes must be a list of scheme objects"):
             diffuse_many(self.GRAPH, bad)
@@ -446,7 +521,8 @@ class TestProgress:
 
 
 LONG_JOB = """
-    import numpy as np, heatgraph as hg
+    import signal, numpy as np, heatgraph as hg
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     random = np.random.default_rng(0)
     src, dst = random.integers(0, 200_000, (2, 2_000_000))
     graph = hg.Graph.from_edges(src, dst, features=np.ones((200_000, 64), np.float32),
@@ -458,21 +534,38 @@ LONG_JOB = """
 """
 
 
+MANY_JOB = LONG_JOB.replace(
+    "hg.diffuse(graph, 1e7", "hg.diffuse_many(graph, [hg.Heat(T) for T in range(1, 150)]"
+).replace("progress", "rows={rows}, memory_budget=1e12, progress")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_stops_within_a_second(threads):
+@pytest.mark.parametrize(
+    ("job", "wait"),
+    [
+        (LONG_JOB.format(threads=1), 0.3),
+        (LONG_JOB.format(threads=2), 0.3),
+        (MANY_JOB.format(threads=2, rows="range(3000)"), 0.3),
+        (MANY_JOB.format(threads=2, rows="range(3000)"), 2.5),
+        (MANY_JOB.format(threads=2, rows="range(150_000)"), 0.3),
+    ],
+)
+def test_ctrl_c_stops_within_a_second(job, wait):
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(LONG_JOB.format(threads=threads))],
+        [sys.executable, "-c", textwrap.dedent(job)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout.readline() == "running\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
-    _, errors = process.communicate(timeout=30)
-    assert time.monotonic() - asked < 1.0
+    try:
+        assert process.stdout.readline() == "running\n"
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+        assert time.monotonic() - asked < 1.0
+    finally:
+        process.kill()
     assert "KeyboardInterrupt" in errors
 
 
@@ -508,9 +601,8 @@ class TestPubmed:
         assert course.error_bound <= 1e-6
 
     def test_within_1e5_of_the_literal_steps(self, pubmed):
-        graph = pubmed.graph.with_features(pubmed.graph.features[:, :100])
-        literal = diffuse(graph, scheme=self.SCHEME, method="steps")
-        short = diffuse(graph, scheme=self.SCHEME)
+        literal = diffuse(pubmed.graph, scheme=self.SCHEME, method="steps")
+        short = diffuse(pubmed.graph, scheme=self.SCHEME)
         assert np.linalg.norm(short - literal) <= 1e-5 * np.linalg.norm(literal)
 
     def test_rows_are_the_rows(self, pubmed):

@@ -12,7 +12,9 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob
 
 
 def test_the_readme_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     names: dict[str, object] = {}
     exec(code, names)
     assert names["rows"].shape == (3, 32)
@@ -31,13 +33,13 @@ def test_examples_run(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
-    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
         if not target.startswith("https://"):
             assert (path.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_modules_named_in_the_architecture_exist(path):
-    for module in re.findall(r"^\| `(\w+)/?` \|", path.read_text(), re.MULTILINE):
+    for module in re.findall(r"^\| `(\w+)/?` \|", path.read_text(encoding="utf-8"), re.MULTILINE):
         home = ROOT / "src" / "heatgraph"
         assert (home / f"{module}.py").exists() or (home / module).is_dir()

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -140,11 +143,11 @@ class TestBadAdjacency:
         A = PATH.copy()
         A[1, 2] = A[2, 1] = bad
         A = A if form == "dense" else sp.csr_array(A).asformat(form)
-        with pytest.raises(InputError, match=r"Row 1, column 2 is -?(nan|inf) \(2 such"):
+        with pytest.raises(InputError, match=r"adjacency\[1, 2\] has -?(nan|inf) \(2 such"):
             Graph(A)
 
     def test_negative(self):
-        with pytest.raises(InputError, match=r"adjacency\[0, 1\] has -1 \(4 negative in all\)"):
+        with pytest.raises(InputError, match=r"adjacency\[0, 1\] has -1 \(4 such in all\)"):
             Graph(-PATH)
         with pytest.raises(InputError, match="edge 0 -> 1 has -2"):
             Graph.from_edges([0, 1], [1, 0], weight=[-2.0, 1.0], num_nodes=2)
@@ -157,6 +160,12 @@ class TestBadAdjacency:
     def test_complex_sparse(self):
         with pytest.raises(InputError, match=r"Got dtype complex128"):
             Graph(sp.csr_array(PATH.astype(complex)))
+
+    def test_coordinates_that_are_no_indices(self):
+        A = sp.coo_array(PATH)
+        A.coords = (A.coords[0] + 0.5, A.coords[1])
+        with pytest.raises(InputError, match="whole row and column number"):
+            Graph(A)
 
     def test_weights_that_add_up_to_infinity(self):
         with pytest.raises(InputError, match="at node 1 they add up to infinity"):
@@ -182,6 +191,17 @@ class TestSymmetry:
         graph = Graph(self.UNEVEN, symmetrize="max")
         assert_array_equal(graph.adjacency.toarray(), [[0, 3, 0], [3, 0, 0], [0, 0, 5]])
 
+    def test_first_of_the_kind_is_named(self):
+        with pytest.raises(InputError, match=r"1 of 3 edges .* \(first: (1 - 2|2 - 1)\)"):
+            Graph(np.array([[0.0, 2, 0], [3, 0, 5], [0, 0, 0]]))
+
+    def test_sum_does_not_depend_on_other_edges(self):
+        A = np.array([[0.0, 2, 0], [2, 0, 0], [0, 0, 0]])
+        B = A.copy()
+        B[1, 2] = 5
+        for matrix in (A, B):
+            assert Graph(matrix, symmetrize="sum").adjacency[0, 1] == 4
+
     def test_sum_adds_directions_but_not_self_loops(self):
         graph = Graph(self.UNEVEN, symmetrize="sum")
         assert_array_equal(graph.adjacency.toarray(), [[0, 5, 0], [5, 0, 0], [0, 0, 5]])
@@ -198,9 +218,12 @@ class TestSymmetry:
             Graph(PATH, symmetrize="mean")
 
     @given(adjacencies())
-    def test_symmetric_graphs_are_left_alone(self, A):
+    def test_of_symmetric_weights(self, A):
         same_graph(Graph(A, symmetrize="max"), Graph(A))
-        same_graph(Graph(A, symmetrize="sum"), Graph(A))
+        loops = np.diag(np.diag(A))
+        assert_allclose(
+            Graph(A, symmetrize="sum").adjacency.toarray(), 2 * A - loops if A.any() else A
+        )
 
 
 class TestEdges:
@@ -233,7 +256,9 @@ class TestEdges:
                 np.array([2**64 - 1], dtype=np.uint64), np.array([0], dtype=np.uint64), num_nodes=2
             )
 
-    @pytest.mark.parametrize("bad", [[0.0, 1.0], ["a", "b"], [[0], [1]]])
+    @pytest.mark.parametrize(
+        "bad", [[0.0, 1.0], ["a", "b"], [[0], [1]], np.array([0, 1], dtype="m8[s]")]
+    )
     def test_ends_that_are_no_indices(self, bad):
         with pytest.raises(InputError, match="src must be"):
             Graph.from_edges(bad, [1, 0], num_nodes=2)
@@ -363,8 +388,23 @@ class TestFeatures:
             Graph(PATH, self.X.astype(dtype))
 
     def test_masked_values(self):
-        with pytest.raises(InputError, match="masked values"):
-            Graph(PATH, np.ma.masked_less(self.X, 1))
+        masked = np.ma.masked_less(self.X, 1)
+        for attempt in (
+            lambda: Graph(PATH, masked),
+            lambda: Graph(np.ma.masked_equal(PATH, 1)),
+            lambda: Graph.from_edges([0], [0], weight=np.ma.masked_equal([1.0], 1), num_nodes=1),
+            lambda: Graph.from_edges(np.ma.masked_equal([0], 0), [0], num_nodes=1),
+        ):
+            with pytest.raises(InputError, match="masked values"):
+                attempt()
+
+    def test_ragged(self):
+        with pytest.raises(InputError, match="features cannot be read as an array"):
+            Graph(PATH, [[1], [1, 2], [3]])
+        with pytest.raises(InputError, match="adjacency cannot be read as an array"):
+            Graph([[1], [1, 2]])
+        with pytest.raises(InputError, match="at least one node"):
+            Graph.from_edges([], [], features=5.0)
 
     def test_shapes(self):
         with pytest.raises(InputError, match="one row per node, 3. Got 2 rows"):
@@ -392,8 +432,35 @@ class TestIds:
     def test_bad_ids(self):
         with pytest.raises(InputError, match=r"one entry per node, 3. Got shape \(2,\)"):
             Graph(PATH, node_ids=["a", "b"])
-        with pytest.raises(InputError, match=r"distinct. 'a' is given more than once \(1 such"):
-            Graph(PATH, node_ids=["a", "b", "a"])
+
+    @pytest.mark.parametrize(
+        "ids", [["a", "b", "a"], [1, 2.0, 1.0], [np.nan, 1.0, 2.0], [[1], "a", "b"]]
+    )
+    def test_ids_that_name_nothing(self, ids):
+        with pytest.raises(InputError, match="node_ids must be distinct"):
+            Graph(PATH, node_ids=ids)
+
+    @pytest.mark.parametrize(
+        "ids",
+        [
+            [1234567890123456789, None, 3],
+            [2**63 + 1, -1, 3],
+            [1, "1", 2],
+            [1, "a", 2.5],
+            (10**30, 1, 2),
+            ["a", "bb", "ccc"],
+        ],
+    )
+    def test_ids_are_exact(self, ids):
+        kept = Graph(PATH, node_ids=ids).node_ids.tolist()
+        assert kept == list(ids)
+        assert [type(name) for name in kept] == [type(name) for name in ids]
+
+    def test_ids_are_copied(self):
+        ids = np.array(["a", "b", "c"])
+        graph = Graph(PATH, node_ids=ids)
+        ids[0] = "b"
+        assert graph.node_ids.tolist() == ["a", "b", "c"]
 
 
 class TestOperator:
@@ -425,6 +492,16 @@ class TestOperator:
         S = Graph(PATH * 1e-200).operator(self_loops=False).to_scipy().toarray()
         assert_allclose(S, dense_operator(PATH, self_loops=False), rtol=1e-6)
 
+    @pytest.mark.parametrize("bad", [2, "no", None, 1.0])
+    def test_bad_self_loops(self, bad):
+        with pytest.raises(InputError, match="self_loops must be True or False"):
+            diffuse(Graph(PATH, np.eye(3)), 1.0, self_loops=bad)
+
+    @pytest.mark.parametrize("bad", [int, np.float16, None, "foo"])
+    def test_bad_dtype(self, bad):
+        with pytest.raises(InputError, match="dtype must be float32 or float64"):
+            Graph(PATH).operator(dtype=bad)
+
     def test_product(self):
         S = Graph(PATH).operator(dtype=np.float64)
         assert_allclose(S @ np.eye(3), dense_operator(PATH))
@@ -450,8 +527,22 @@ class TestViews:
         assert part.num_edges == 0
 
     def test_subgraph_of_repeated_nodes(self):
-        with pytest.raises(InputError, match="distinct"):
+        with pytest.raises(InputError, match=r"Node 2 is named more than once \(1 such"):
             Graph(PATH).subgraph([0, 2, 2])
+
+    @pytest.mark.parametrize("none", [[], np.zeros(3, dtype=bool)])
+    def test_subgraph_of_nothing(self, none):
+        with pytest.raises(InputError, match="at least one node"):
+            Graph(PATH).subgraph(none)
+
+    @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+    def test_copies_are_as_safe(self, duplicate):
+        graph = Graph(2 * PATH, np.eye(3))
+        twin = duplicate(graph)
+        same_graph(graph, twin)
+        assert_array_equal(diffuse(graph, 1.0), diffuse(twin, 1.0))
+        for array in (twin.indptr, twin.indices, twin.weights):
+            assert not array.flags.writeable
 
     def test_with_features_shares_the_edges(self):
         graph = Graph(PATH)
@@ -468,7 +559,7 @@ class TestViews:
     def test_components(self):
         A = np.zeros((5, 5))
         A[0, 3] = A[3, 0] = A[1, 2] = A[2, 1] = 1
-        labels = Graph(A).components()
+        labels = Graph(A).components
         assert labels[0] == labels[3] != labels[1] == labels[2]
         assert len(set(labels)) == 3
 
@@ -496,7 +587,8 @@ class TestNodeIndices:
             ([0, 3], r"rows\[1\]: node 3 is outside 0..2"),
             ([-1], "node -1 is outside"),
             ([0.5], "integers or a boolean mask. Got float64"),
-            ([[0]], "one-dimensional"),
+            ([[0]], "list of node indices or a mask. Got an array of shape"),
+            (1, "list of node indices or a mask"),
         ],
     )
     def test_bad_choices(self, nodes, message):

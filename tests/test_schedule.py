@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from heatgraph import Euler, Graph, Heat, plan
 from heatgraph import schedule as schedule_module
 from heatgraph.errors import InputError, MemoryBudgetError
-from heatgraph.schedule import memory_bytes, readable_bytes, row_ranges
+from heatgraph.schedule import (
+    _container_memory,
+    even_ranges,
+    memory_bytes,
+    readable_bytes,
+    row_ranges,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +37,17 @@ def test_bad_memory(bad):
 
 def test_memory_of_the_machine(monkeypatch):
     assert memory_bytes(None) > 1e8
-    monkeypatch.delattr(os, "sysconf")
-    assert memory_bytes(None) == float("inf")
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    assert memory_bytes(None) == _container_memory()
+
+
+def test_memory_of_a_container(tmp_path):
+    limit = tmp_path / "memory.max"
+    assert _container_memory(str(limit)) == float("inf")
+    limit.write_text("max\n")
+    assert _container_memory(str(limit)) == float("inf")
+    limit.write_text("2147483648\n")
+    assert _container_memory(str(limit)) == 2**31
 
 
 def test_readable_bytes():
@@ -53,7 +68,7 @@ def test_ranges_cover_every_row_once(degrees, width, threads, range_work, worth_
         patch.setattr(schedule_module, "RANGE_WORK", range_work)
         patch.setattr(schedule_module, "WORTH_SHARING", worth_sharing)
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        ranges = row_ranges(indptr, width, threads)
+        ranges = row_ranges(indptr, width, 1, threads)
     rows = [i for start, stop in ranges for i in range(start, stop)]
     assert rows == list(range(len(degrees)))
 
@@ -61,7 +76,7 @@ def test_ranges_cover_every_row_once(degrees, width, threads, range_work, worth_
 def test_ranges_are_of_equal_work():
     degrees = np.concatenate([np.full(100, 10_000), np.full(100_000, 1)])
     indptr = np.concatenate([[0], np.cumsum(degrees)])
-    ranges = row_ranges(indptr, 64, 2)
+    ranges = row_ranges(indptr, 64, 1, 2)
     work = [indptr[b] - indptr[a] + 5 * (b - a) for a, b in ranges]
     assert len(ranges) >= 2
     assert max(work) < 1.1 * min(work)
@@ -110,19 +125,29 @@ def test_panels_do_not_depend_on_threads():
     assert len(widths) == 1
 
 
-def test_a_smaller_budget_means_narrower_panels_then_fewer_threads_then_an_error():
+def test_a_smaller_budget_means_fewer_panels_at_once_then_narrower_ones_then_an_error():
     graph = ring(20_000, d=500)
     free = plan(graph, 5.0, n_threads=4)
-    assert free.threads == 4
+    assert free.panels_at_once == free.threads == 4
     result = 20_000 * 500 * 4
+    between = plan(graph, 5.0, n_threads=4, memory_budget=result + 40_000_000)
+    assert between.panels_at_once == 1
+    assert between.panel_width == free.panel_width
     tight = plan(graph, 5.0, n_threads=4, memory_budget=result + 3_000_000)
     assert tight.memory <= result + 3_000_000
-    assert (tight.threads, tight.panel_width) == (1, 11)
-    between = plan(graph, 5.0, n_threads=4, memory_budget=result + 40_000_000)
-    assert 1 < between.threads < 4
-    assert between.panel_width == free.panel_width
+    assert (tight.panels_at_once, tight.panel_width) == (1, 11)
     with pytest.raises(MemoryBudgetError, match=r"needs 40\.4 MB, budget 40\.1 MB. Raise"):
         plan(graph, 5.0, memory_budget=result + 100_000)
+    out = np.empty((20_000, 500), dtype=np.float32)
+    assert plan(graph, 5.0, memory_budget=3_000_000, out=out).memory <= 3_000_000
+
+
+@given(st.integers(0, 1000), st.integers(0, 10**9))
+def test_even_ranges(rows, row_work):
+    ranges = even_ranges(rows, row_work)
+    assert [i for start, stop in ranges for i in range(start, stop)] == list(range(rows))
+    longest = max((stop - start for start, stop in ranges), default=0)
+    assert longest * row_work <= max(row_work, schedule_module.RANGE_WORK)
 
 
 def test_the_impossible_is_refused_before_allocating():

@@ -7,8 +7,20 @@ from hypothesis import strategies as st
 from oracles import dense_operator
 from strategies import graphs
 
-from heatgraph import SGC, Euler, Graph, Heat, RungeKutta4, diffuse, theory
+from heatgraph import (
+    SGC,
+    Euler,
+    Graph,
+    Heat,
+    PersonalizedPageRank,
+    RungeKutta4,
+    diffuse,
+    theory,
+)
 from heatgraph.errors import InputError
+
+# Small graphs are soon smoothed away, which here is the point.
+pytestmark = pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
 
 
 def communities(n=600, d=3, seed=0):
@@ -34,7 +46,7 @@ class TestSpectrum:
         S = dense_operator(graph.adjacency.toarray(), self_loops)
         eigenvalues = np.linalg.eigvalsh(np.eye(len(S)) - S)
         ends = theory.spectrum(graph, self_loops)
-        positive = eigenvalues[len(set(graph.components())) :]
+        positive = eigenvalues[len(set(graph.components)) :]
         assert ends.largest == pytest.approx(eigenvalues[-1], abs=1e-12)
         assert ends.gap == pytest.approx(positive.min(initial=math.inf), abs=1e-12)
 
@@ -43,7 +55,7 @@ class TestSpectrum:
         assert graph.num_nodes > theory._DENSE_NODES
         S = dense_operator(graph.adjacency.toarray(), self_loops)
         eigenvalues = np.linalg.eigvalsh(np.eye(len(S)) - S)
-        components = len(set(graph.components()))
+        components = len(set(graph.components))
         ends = theory.spectrum(graph, self_loops)
         assert components >= 3
         assert ends.gap == pytest.approx(eigenvalues[components], abs=1e-9)
@@ -85,8 +97,7 @@ class TestSmoothing:
     @pytest.mark.parametrize("self_loops", [True, False])
     def test_the_limit_is_the_equilibrium(self, self_loops):
         graph = communities(n=40)
-        with pytest.warns(match="smoothed everything away"):
-            late = diffuse(graph, 1e5, self_loops=self_loops, dtype=np.float64, tol=1e-13)
+        late = diffuse(graph, 1e5, self_loops=self_loops, dtype=np.float64, tol=1e-13)
         np.testing.assert_allclose(late, theory.equilibrium(graph, self_loops), atol=1e-9)
         still = graph.with_features(theory.equilibrium(graph, self_loops))
         assert theory.dirichlet_energy(still, self_loops) == pytest.approx(0, abs=1e-10)
@@ -106,8 +117,9 @@ class TestSmoothing:
         assert energies[0] == pytest.approx(energies[1])
 
     def test_features_are_needed(self):
-        with pytest.raises(InputError, match="no features"):
-            theory.dirichlet_energy(Graph(np.ones((2, 2))))
+        for attempt in (theory.dirichlet_energy, lambda g: theory.smoothing(g, [Heat(1.0)])):
+            with pytest.raises(InputError, match="no features"):
+                attempt(Graph(np.ones((2, 2))))
 
 
 class TestNumericalError:
@@ -128,6 +140,17 @@ class TestNumericalError:
         graph = communities()
         errors = [theory.numerical_error(graph, kind(3.0, K), self_loops) for K in steps]
         assert theory.convergence_order(steps, errors) == pytest.approx(kind.order, abs=0.15)
+
+    def test_the_bound_is_the_papers(self):
+        assert theory.euler_error_bound(3.0, 7, 1.5, 2.0) == pytest.approx(
+            3.0 * 1.5 * 2.0 / (2 * 7) * (math.exp(3.0 * 1.5) - 1)
+        )
+        assert theory.euler_error_bound(0.0, 0, 2.0, 1.0) == 0
+        assert theory.euler_error_bound(400.0, 500, 2.0, 1.0) == math.inf
+
+    def test_schemes_without_steps_have_no_such_error(self):
+        with pytest.raises(InputError, match="as Euler has. Got PersonalizedPageRank"):
+            theory.numerical_error(communities(40), PersonalizedPageRank(0.1))
 
     def test_self_loops_lower_the_bound(self):
         """What the paper concludes from the spectra; the true error need not follow."""
@@ -180,6 +203,22 @@ class TestRisk:
     def test_theorem_3(self, problem, scheme):
         risk = problem.risk([scheme])[0]
         assert problem.least_risk < risk <= problem.risk_bound(scheme)
+
+    def test_the_bound_is_the_papers(self, problem):
+        scheme = Euler(3.0, 50)
+        S = dense_operator(problem.graph.adjacency.toarray())
+        x, U = np.linalg.eigh(np.eye(len(S)) - S)
+        e_hat = (U * ((1 - 3.0 / 50 * x) ** 50 - np.exp(-3.0 * x))) @ U.T @ problem.graph.features
+        mistimed = np.exp(2 * T_STAR * x[-1]) * np.abs(np.exp(-T_STAR * x) - np.exp(-3 * x)).max()
+        mistimed *= np.abs(np.exp(-T_STAR * x) - np.exp(-3 * x)).max()
+        bound = problem.least_risk + 2 * np.sum(problem.W**2) * (
+            np.linalg.norm(e_hat) ** 2 + np.sum(problem.clean**2) * mistimed
+        )
+        assert problem.risk_bound(scheme) == pytest.approx(bound, rel=0.02)
+
+    def test_the_bound_overflows_to_infinity(self):
+        problem = theory.CorruptedRegression.draw(communities(40), 400.0)
+        assert problem.risk_bound(Euler(1.0, 10)) == math.inf
 
     def test_the_bound_is_least_at_the_true_time(self, problem):
         times = np.linspace(0.5, 4, 15)

@@ -16,8 +16,7 @@ from __future__ import annotations
 import itertools
 import numbers
 import threading
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -27,11 +26,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.crew import Crew, thread_count
-from heatgraph.errors import CollapseWarning, InputError
-from heatgraph.graph import Graph, Operator, node_indices
+from heatgraph.errors import CollapseWarning, InputError, warn
+from heatgraph.graph import Graph, Operator, node_indices, working_type
 from heatgraph.schedule import (
     BLOCK_ROWS,
     Plan,
+    even_ranges,
     make_plan,
     memory_bytes,
     result_shape,
@@ -45,7 +45,9 @@ Method = Literal["auto", "chebyshev", "steps"]
 Progress = Callable[[int, int], object]
 
 # A series cannot be told from its rounding below this.
-TIGHTEST_TOLERANCE = 1e-14
+TIGHTEST_TOLERANCE = 1e-13
+# Work is done in float64 where float32 would change the result at equilibrium by more than this.
+SPOILED = 1e-4
 
 
 def diffuse(
@@ -85,18 +87,21 @@ def diffuse(
         Chebyshev never takes more products than the literal steps, so "auto" takes it.
     tol : float
         Bound on the error of "chebyshev" in operator norm, relative to the norm of the response.
-        Rounding comes on top: some 1e-6 of the largest features in float32, 1e-15 in float64.
+        Rounding in the products comes on top: no more than 8 eps (products + 4 + T), with eps the
+        precision's 1.2e-7 or 2.2e-16.
     dtype : float32 or float64
-        Precision of the work and of the result.
+        Precision of the result, and of the work; for a T so large that float32 would spoil the
+        result, the work is done in float64.
     memory_budget : int or str, optional
         Bytes, or a text such as "4GB", for everything beside the graph and its features. By default
         the machine's memory. What cannot fit is refused before it is begun.
     n_threads : int, optional
-        By default every core. The result is the same to the last bit.
+        By default every core. The result is the same to the last bit. (A product of kernel rows
+        with dense features is left to BLAS, which has its own threads.)
     out : array, optional
         Where to write the result, of its shape and `dtype`; a memory map will do.
     progress : callable, optional
-        Called now and then as ``progress(done, total)``.
+        Called now and then as ``progress(done, total)``, from whichever thread is at work.
 
     Returns
     -------
@@ -115,7 +120,7 @@ def diffuse(
     >>> diffuse(graph, T=1.0, rows=[0]).round(3)
     array([[0.656, 0.241, 0.049]], dtype=float32)
     """
-    task = _settle(
+    task = _prepare(
         graph, [scheme_from(T, K, scheme)], self_loops, rows, method, tol, dtype, memory_budget,
         n_threads, allocates=out is None,
     )  # fmt: skip
@@ -157,7 +162,7 @@ def diffuse_many(
     >>> diffuse_many(graph, [Heat(T) for T in (0.5, 1.0, 2.0)], rows=[0, 2]).shape
     (3, 2, 3)
     """
-    task = _settle(
+    task = _prepare(
         graph, schemes, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
         allocates=out is None,
     )  # fmt: skip
@@ -180,6 +185,7 @@ def plan(
     dtype: npt.DTypeLike = np.float32,
     memory_budget: int | float | str | None = None,
     n_threads: int | None = None,
+    out: Array | None = None,
 ) -> Plan:
     """Tell what `diffuse` (or, with a list of schemes, `diffuse_many`) does for these arguments.
 
@@ -191,70 +197,70 @@ def plan(
     >>> plan(graph, T=5.27, K=250).products
     12
     """
-    if scheme is None or isinstance(scheme, str | Scheme):
-        scheme = [scheme_from(T, K, scheme)]
-    return _settle(
+    if scheme is None or isinstance(scheme, str | Scheme) or T is not None or K is not None:
+        scheme = [scheme_from(T, K, scheme)]  # type: ignore[arg-type]
+    return _prepare(
         graph, scheme, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
-        allocates=True,
+        allocates=out is None,
     ).plan  # fmt: skip
 
 
-def chebyshev(sweep: _Sweep, X: Array, coefficients: Array, keep: Array | None) -> Array:
-    """Sum c_mk T_k(S) X over k for each m, at the rows `keep` or all; `X` (n, w) is used up.
+def chebyshev(
+    sweep: _Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array
+) -> None:
+    """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
 
-    All rows are accumulated as the vectors come. At a few rows it is cheaper to keep the vectors
-    there and to sum them at the end.
+    `X` (n, w) is used up. All rows are accumulated as the vectors come. At a few rows it is cheaper
+    to keep the vectors there and to sum them at the end.
     """
-    from heatgraph.kernels import combine
-
     by_term = np.ascontiguousarray(coefficients.T)
     current, other = X, np.zeros_like(X)
     if keep is None:
-        sums = np.asarray(np.multiply.outer(by_term[0], X))
+        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
     else:
         vectors = np.empty((len(by_term), len(keep), X.shape[1]), dtype=X.dtype)
-        vectors[0] = X[keep]
+        X.take(keep, axis=0, out=vectors[0], mode="clip")
     for k in range(1, len(by_term)):
         alpha, beta = (1, 0) if k == 1 else (2, -1)
         if keep is None:
             sweep.recur(alpha, beta, current, other, by_term[k], sums)
         else:
             sweep.recur(alpha, beta, current, other)
-            vectors[k] = other[keep]
+            other.take(keep, axis=0, out=vectors[k], mode="clip")
         current, other = other, current
     if keep is not None:
-        sums = np.empty((len(coefficients), *vectors.shape[1:]), dtype=X.dtype)
-        combine(coefficients, vectors, sums)
-    return sums
+        sweep.combine(coefficients, vectors, sums)
 
 
 def stepwise(
-    sweep: _Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None
-) -> Array:
-    """Take the literal steps of each scheme from `X` (n, w), and give the rows `keep` or all."""
+    sweep: _Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None, results: Array
+) -> None:
+    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows."""
 
     def product(Y: Array) -> Array:
         SY = np.zeros_like(Y)
         sweep.recur(1, 0, Y, SY)
         return SY
 
-    results = []
-    for scheme in schemes:
+    for scheme, result in zip(schemes, results, strict=True):
         Y = X
         for _ in range(scheme.K):
             Y = scheme.step(product, Y)
-        results.append(Y if keep is None else Y[keep])
-    return np.stack(results)
+        result[...] = Y if keep is None else Y[keep]
 
 
 @dataclass
 class _Sweep:
-    """Products of S with panels, a crew's threads sharing the ranges of rows."""
+    """Products of S with panels. Between two of its calls to a kernel, work can be stopped.
+
+    `crew` does the whole diffusion; `sharing` is the same crew when its threads share the rows of
+    one panel, and a crew of one when each has panels of its own.
+    """
 
     S: Operator
-    ranges: list[tuple[int, int]]
     crew: Crew
-    whole: Crew
+    sharing: Crew
+    ranges: list[tuple[int, int]]
     total: int
     progress: Progress | None
     done: int = 0
@@ -274,31 +280,65 @@ class _Sweep:
 
         if coefficients is None or accumulators is None:
             coefficients, accumulators = np.empty(0, dtype=out.dtype), out[np.newaxis]
-
-        def one_range(rows: tuple[int, int]) -> None:
-            if self.whole.stopping:
-                raise CancelledError
-            recur(self.S, *rows, alpha, beta, current, out, coefficients, accumulators)
-
-        self.crew.map(one_range, self.ranges)
+        self._share(
+            lambda start, stop: recur(
+                self.S, start, stop, alpha, beta, current, out, coefficients, accumulators
+            ),
+            self.ranges,
+        )
         if self.progress is not None:
             with self.lock:
                 self.done += 1
                 self.progress(self.done, self.total)
+
+    def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
+        """Sum ``coefficients[m, k] vectors[k]`` over k."""
+        from heatgraph.kernels import combine
+
+        _, rows, width = vectors.shape
+        self._share(
+            lambda start, stop: combine(start, stop, coefficients, vectors, out),
+            even_ranges(rows, coefficients.size * width),
+        )
+
+    def contract(self, kernel_columns: Array, X: Any) -> Array:
+        """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
+        if X is None:
+            return kernel_columns.T
+        product = np.zeros((kernel_columns.shape[1], X.shape[1]), dtype=kernel_columns.dtype)
+        for start in range(0, X.shape[0], BLOCK_ROWS):
+            self._check()
+            block = slice(start, start + BLOCK_ROWS)
+            part = X[block].astype(product.dtype, copy=False)
+            product += (part.T @ kernel_columns[block]).T
+        return product
+
+    def _share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
+        def one(rows: tuple[int, int]) -> None:
+            self._check()
+            work(*rows)
+
+        self.sharing.map(one, ranges)
+
+    def _check(self) -> None:
+        if self.crew.stopping:
+            raise CancelledError
 
 
 @dataclass(frozen=True)
 class _Task:
     """A diffusion whose arguments are checked and whose course is settled.
 
-    `coefficients` (M, terms) is None for literal steps.
+    `coefficients` (M, terms) is None for literal steps; `dtype` is that of the result, and
+    `working` that of everything else.
     """
 
     graph: Graph
     schemes: Sequence[Scheme]
-    self_loops: bool
     rows: npt.NDArray[np.int64] | None
+    self_loops: bool
     dtype: np.dtype[Any]
+    working: np.dtype[Any]
     coefficients: Array | None
     plan: Plan
 
@@ -326,57 +366,69 @@ class _Task:
         from heatgraph.kernels import compile_for
 
         plan = self.plan
-        S = self.graph.operator(self.self_loops, self.dtype)
+        S = self.graph.operator(self.self_loops, self.working)
         compile_for(S)
         source = self._source()
         with Crew(plan.threads) as crew, Crew(1) as alone:
-            by_panel = len(plan.panels) >= plan.threads
-            outer, inner = (crew, alone) if by_panel else (alone, crew)
-            sweep = _Sweep(
-                S,
-                row_ranges(S.indptr, plan.panel_width, inner.threads),
-                crew=inner,
-                whole=crew,
-                total=plan.products * len(plan.panels),
-                progress=progress,
-            )
+            outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
+            ranges = row_ranges(S.indptr, plan.panel_width, len(self.schemes), inner.threads)
+            total = plan.products * len(plan.panels)
+            sweep = _Sweep(S, crew, inner, ranges, total, progress)
             outer.map(lambda panel: self._run_panel(sweep, source, panel, target), plan.panels)
         self._warn_if_collapsed(target)
         return target
 
+    @np.errstate(over="ignore")
     def _source(self) -> Any:
         """Features in the form that panels are cut from, or that kernel rows are multiplied by."""
         X = self.graph.features
         if not sp.issparse(X):
             return X
-        return (X.tocsc() if self.plan.side == "features" else X).astype(self.dtype, copy=False)
+        return (X.tocsc() if self.plan.side == "features" else X).astype(self.working, copy=False)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _run_panel(self, sweep: _Sweep, source: Any, panel: slice, target: Array) -> None:
+        M, R, _ = self.shape
+        n, width = self.graph.num_nodes, panel.stop - panel.start
         if self.plan.side == "features":
-            X = _cut(source, panel, self.dtype)
-            target[:, :, panel] = self._propagate(sweep, X, self.rows)
-            return
-        nodes = np.arange(self.graph.num_nodes) if self.rows is None else self.rows
-        E = np.zeros((self.graph.num_nodes, panel.stop - panel.start), dtype=self.dtype)
-        E[nodes[panel], np.arange(E.shape[1])] = 1
-        for m, kernel_columns in enumerate(self._propagate(sweep, E, None)):
-            target[m, panel] = _contract(kernel_columns, source)
+            part = target[:, :, panel]
+            fits = part.flags.c_contiguous and part.dtype == self.working
+            filled = part if fits else np.empty((M, R, width), dtype=self.working)
+            self._propagate(sweep, _cut(source, panel, self.working), self.rows, filled)
+            if not fits:
+                part[...] = filled
+        else:
+            part = target[:, panel]
+            nodes = np.arange(n) if self.rows is None else self.rows
+            E = np.zeros((n, width), dtype=self.working)
+            E[nodes[panel], np.arange(width)] = 1
+            kernels = np.empty((M, n, width), dtype=self.working)
+            self._propagate(sweep, E, None, kernels)
+            for m in range(M):
+                part[m] = sweep.contract(kernels[m], source)
+        if not np.isfinite(part).all():
+            raise InputError(
+                f"the result exceeds {self.dtype}: features are too large, or unstable steps "
+                "amplify them too much. Scale features down, take more steps K, or pass "
+                "dtype=np.float64."
+            )
 
-    def _propagate(self, sweep: _Sweep, X: Array, keep: Array | None) -> Array:
+    def _propagate(self, sweep: _Sweep, X: Array, keep: Array | None, out: Array) -> None:
         if self.coefficients is None:
-            return stepwise(sweep, X, self.schemes, keep)  # type: ignore[arg-type]
-        return chebyshev(sweep, X, self.coefficients, keep)
+            stepwise(sweep, X, self.schemes, keep, out)  # type: ignore[arg-type]
+        else:
+            chebyshev(sweep, X, self.coefficients, keep, out)
 
     def _warn_if_collapsed(self, target: Array) -> None:
         """Warn when nothing is left but, in every component, a multiple of the equilibrium.
 
-        Only looked for when the response has vanished at s = 0.9, which takes a T above 100.
+        Only looked for when the response has vanished at x = 1, which takes a T of 16 or more.
         """
         epsilon = np.finfo(self.dtype).eps
-        vanished = [abs(scheme.response(0.9)) <= epsilon for scheme in self.schemes]
+        vanished = [abs(scheme.decay(1.0)) <= epsilon for scheme in self.schemes]
         if not any(vanished):
             return
-        component = self.graph.components()
+        component = self.graph.components
         equilibrium = np.sqrt(self.graph.degrees + self.self_loops)
         equilibrium[equilibrium == 0] = 1
         if self.rows is not None:
@@ -385,19 +437,16 @@ class _Task:
         if len(first) == len(place):
             return
         for scheme, X_T in itertools.compress(zip(self.schemes, target, strict=True), vanished):
-            multiples = X_T / equilibrium[:, np.newaxis]
-            spread = np.abs(multiples - multiples[first][place]).max()
-            if spread <= 100 * epsilon * np.abs(multiples).max():
-                warnings.warn(
-                    f"{scheme} has smoothed everything away: within each connected "
-                    "component all features are proportional to the square root of the degree. "
-                    "Choose a smaller T.",
+            if _is_multiple(X_T, equilibrium.astype(self.dtype), first, place, 100 * epsilon):
+                warn(
+                    f"{scheme} has smoothed everything away: within each connected component all "
+                    "features are proportional to the square root of the degree. Choose a smaller "
+                    "T.",
                     CollapseWarning,
-                    stacklevel=4,
                 )
 
 
-def _settle(
+def _prepare(
     graph: Graph,
     schemes: Sequence[Scheme],
     self_loops: bool,
@@ -413,8 +462,8 @@ def _settle(
     """Check every argument and make the plan, before anything large is allocated."""
     if not isinstance(graph, Graph):
         raise InputError(f"graph must be a heatgraph.Graph. Got {type(graph).__name__}.")
-    schemes = list(schemes)
-    if not schemes or not all(isinstance(scheme, Scheme) for scheme in schemes):
+    listed = list(schemes) if isinstance(schemes, Iterable) else []
+    if not listed or not all(isinstance(scheme, Scheme) for scheme in listed):
         raise InputError(
             "schemes must be a list of scheme objects, such as [Heat(1.0), Euler(5.3, 250)]. "
             f"Got {schemes!r}."
@@ -423,22 +472,22 @@ def _settle(
         raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
     if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= tol < 1:
         raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
-    dtype = np.dtype(dtype)
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InputError(f"dtype must be float32 or float64. Got {dtype}.")
+    dtype = working_type(dtype)
+    working = _working_precision(listed, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")
-    _check_fits(graph.features, dtype)
-    coefficients: Array | None
-    coefficients, error_bound = _coefficients(schemes, float(tol), dtype)
-    products = coefficients.shape[1] - 1
     if method == "steps":
-        coefficients, error_bound, products = None, 0.0, _literal_products(schemes)
+        coefficients, error_bound = None, 0.0
+        products = _literal_products(listed)
+    else:
+        coefficients, error_bound = _coefficients(listed, float(tol), working)
+        products = coefficients.shape[1] - 1
     plan = make_plan(
         graph,
-        len(schemes),
+        len(listed),
         rows,
         dtype,
+        working,
         degree=None if coefficients is None else products,
         products=products,
         error_bound=error_bound,
@@ -446,24 +495,27 @@ def _settle(
         threads=thread_count(n_threads),
         allocates=allocates,
     )
-    return _Task(graph, schemes, self_loops, rows, dtype, coefficients, plan)
+    return _Task(graph, listed, rows, self_loops, dtype, working, coefficients, plan)
 
 
+def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Choose float64 where S, rounded to `dtype`, would move the result at equilibrium too far."""
+    epsilon = float(np.finfo(dtype).eps)
+    if any(abs(1 - scheme.decay(epsilon)) > SPOILED for scheme in schemes):
+        return np.dtype(np.float64)
+    return dtype
+
+
+@np.errstate(over="ignore")
 def _coefficients(
     schemes: Sequence[Scheme], tol: float, dtype: np.dtype[Any]
 ) -> tuple[Array, float]:
     """Stack the schemes' series to (M, terms), and give the largest of their bounds."""
     series = [chebyshev_series(scheme, tol) for scheme in schemes]
-    table = np.zeros((len(series), max(len(c) for c, _ in series)))
+    table = np.zeros((len(series), max(len(c) for c, _ in series)), dtype=dtype)
     for row, (coefficients, _) in zip(table, series, strict=True):
         row[: len(coefficients)] = coefficients
-    growth = np.abs(table).sum(axis=1).max()
-    if growth > np.finfo(dtype).max:
-        raise InputError(
-            f"the steps are so unstable that features may grow by {growth:.1e}, beyond {dtype}. "
-            "Take more steps K, or dtype=np.float64."
-        )
-    return table.astype(dtype), max(bound for _, bound in series)
+    return table, max(bound for _, bound in series)
 
 
 def _literal_products(schemes: Sequence[Scheme]) -> int:
@@ -483,28 +535,16 @@ def _cut(X: Any, panel: slice, dtype: np.dtype[Any]) -> Array:
     return np.array(X[:, panel], dtype=dtype, order="C")
 
 
-def _contract(kernel_columns: Array, X: Any) -> Array:
-    """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
-    if X is None:
-        return kernel_columns.T
-    if sp.issparse(X):
-        return np.asarray(X.T @ kernel_columns).T
-    product = np.zeros((kernel_columns.shape[1], X.shape[1]), dtype=kernel_columns.dtype)
-    for start in range(0, len(X), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        product += kernel_columns[block].T @ X[block].astype(product.dtype, copy=False)
-    return product
-
-
-def _check_fits(X: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse features that would overflow in a narrower type."""
-    if X is None or X.dtype.itemsize <= dtype.itemsize:
-        return
-    values = X.data if sp.issparse(X) else X
-    for start in range(0, len(values), BLOCK_ROWS):
-        largest = np.abs(values[start : start + BLOCK_ROWS]).max()
-        if largest > np.finfo(dtype).max:
-            raise InputError(
-                f"features reach {largest:.3g}, beyond {dtype}. Pass dtype=np.float64, or scale "
-                "them down."
-            )
+def _is_multiple(
+    X: Array, equilibrium: Array, first: Array, place: Array, tolerance: float
+) -> bool:
+    """Whether rows of X / equilibrium equal those of their component's first, block by block."""
+    references = X[first] / equilibrium[first, np.newaxis]
+    largest = np.abs(references).max()
+    rows = max(1, BLOCK_ROWS // X.shape[1])
+    for start in range(0, len(X), rows):
+        block = slice(start, start + rows)
+        multiples = X[block] / equilibrium[block, np.newaxis]
+        if np.abs(multiples - references[place[block]]).max() > tolerance * largest:
+            return False
+    return True

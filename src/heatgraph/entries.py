@@ -1,8 +1,8 @@
 """Matrices as callers give them, read into checked and canonical rows.
 
 Compiled code follows the index arrays of a sparse matrix blindly, so every index is checked here,
-with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: nothing that a caller
-passes in is written to, and nothing that a caller changes later reaches a checked graph.
+with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: a caller's arrays are
+not written to, and what a caller writes to them later cannot lead compiled code astray.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Entries:
     def read(cls, matrix: Any, name: str) -> Entries:
         """Read a sparse or dense matrix."""
         if not sp.issparse(matrix):
-            matrix = np.asarray(matrix)
+            matrix = as_array(matrix, name)
         if matrix.ndim != 2:
             raise InputError(f"{name} must have two dimensions. Got shape {matrix.shape}.")
         check_real(matrix.dtype, name)
@@ -51,7 +51,12 @@ class Entries:
         if not sp.issparse(matrix):
             return cls(sp.csr_array(matrix.astype(number, copy=False)), name, weighted)
         if matrix.format not in ("csr", "csc", "bsr"):
-            coo = matrix.tocoo()
+            try:
+                coo = matrix.tocoo()
+            except (IndexError, ValueError) as error:
+                raise InputError(
+                    f"{name} is not a valid {matrix.format} matrix: {error}"
+                ) from error
             return cls.from_coordinates(coo.row, coo.col, coo.data, matrix.shape, name)
         _check_compressed(matrix, name)
         rows = matrix if matrix.format == "csr" else matrix.tocsr()
@@ -64,6 +69,14 @@ class Entries:
     ) -> Entries:
         """Read entry after entry, as in a COO matrix or a list of edges."""
         where = "edge {}: node" if name == "edge" else name + " entry {}: index"
+        if not len(rows) == len(columns) == len(data) or {rows.dtype.kind, columns.dtype.kind} - {
+            *"iu"
+        }:
+            raise InputError(
+                f"{name} must have a whole row and column number for each value. Got "
+                f"{len(rows)} rows of {rows.dtype}, {len(columns)} columns of {columns.dtype} and "
+                f"{len(data)} values."
+            )
         check_range(rows, shape[0], where)
         check_range(columns, shape[1], where)
         check_real(data.dtype, "weight" if name == "edge" else name)
@@ -80,14 +93,12 @@ class Entries:
         return cls(coo.tocsr(), name, weighted=data.dtype.kind != "b")
 
     def check_weights(self) -> None:
-        """Refuse weights that are not finite or negative."""
-        check_finite(self.matrix, "weights")
-        negative = np.flatnonzero(self.matrix.data < 0)
-        if len(negative):
+        """Refuse weights that are negative or not finite."""
+        bad = np.flatnonzero(~((self.matrix.data >= 0) & np.isfinite(self.matrix.data)))
+        if len(bad):
             raise InputError(
-                f"weights must not be negative. {self._position(negative[0])} has "
-                f"{self.matrix.data[negative[0]]:g} ({len(negative):,} negative in all); "
-                "drop these edges or take absolute values."
+                f"weights must be finite and not negative. {self._position(bad[0])} has "
+                f"{self.matrix.data[bad[0]]:g} ({len(bad):,} such in all); drop or mend them."
             )
 
     def merge_duplicates(self, how: Literal["error"] | Merge) -> int:
@@ -132,6 +143,16 @@ class Entries:
     def _position(self, entry: int) -> str:
         row, column = _row_of(self.matrix, entry), self.matrix.indices[entry]
         return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
+
+
+def as_array(values: Any, name: str) -> Array:
+    """Read anything that NumPy reads, but no masked values: dropping a mask would use them."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} has masked values. Fill them, or drop them, first.")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as an array: {error}") from error
 
 
 def check_range(nodes: Array, num_nodes: int, where: str) -> None:

@@ -4,6 +4,9 @@ Every message says what was expected, what came (with its first position and how
 and what to do. Each kind is also the built-in that Python users already catch.
 """
 
+import sys
+import warnings
+
 
 class HeatgraphError(Exception):
     """Everything that heatgraph raises on purpose."""
@@ -31,3 +34,11 @@ class StabilityWarning(HeatgraphWarning):
 
 class CollapseWarning(HeatgraphWarning):
     """T is so large that features no longer tell nodes of a component apart."""
+
+
+def warn(message: str, kind: type[HeatgraphWarning]) -> None:
+    """Warn at the caller's line: the innermost one that is not in this package."""
+    depth, frame = 1, sys._getframe(0)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == "heatgraph":
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=depth)

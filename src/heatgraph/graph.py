@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from heatgraph.entries import (
     Entries,
     Merge,
+    as_array,
     check_finite,
     check_range,
     check_real,
@@ -46,10 +47,11 @@ class Graph:
         features, each node is its own feature.
     node_ids : sequence of length n, optional
         Distinct names of the nodes. By default nodes are called 0, ..., n - 1.
-    symmetrize : {"max", "sum"}, optional
-        How to make an undirected edge of two directed ones, whose weights differ or of which one is
-        absent. By default a one-way edge is an error. Edges without weights stay without.
-    duplicates : {"error", "sum", "max"}
+    symmetrize : "max" or "sum", optional
+        Reads A as directed, and gives each undirected edge the larger weight of its two directions,
+        or their sum; a self-loop keeps its weight, and edges without weights stay without. By
+        default, A that is not symmetric is an error.
+    duplicates : "error", "sum" or "max"
         What to make of an edge that is given several times. Under "error", repeated edges of equal
         weight collapse into one and contradicting weights are refused. Edges without weights (none
         given, or booleans) always collapse.
@@ -118,7 +120,7 @@ class Graph:
         if weight is None:
             data = np.ones(len(rows), dtype=bool)
         else:
-            data = np.asarray(weight)
+            data = as_array(weight, "weight")
             if data.shape != rows.shape:
                 raise InputError(
                     f"weight must have one entry per edge, {len(rows)}. Got shape {data.shape}."
@@ -171,6 +173,13 @@ class Graph:
         self.features = features
         self.node_ids = node_ids
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Copies made by pickle and copy.deepcopy come writable.
+        self.__dict__.update(state)
+        for name in ("indptr", "indices", "weights"):
+            if state[name] is not None:
+                setattr(self, name, _frozen(state[name]))
+
     def _like(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> Graph:
         graph = type(self).__new__(type(self))
         graph.num_duplicates = 0
@@ -212,19 +221,26 @@ class Graph:
             return np.diff(self.indptr).astype(np.float64)
         return np.asarray(self.adjacency @ np.ones(self.num_nodes))
 
+    @cached_property
     def components(self) -> npt.NDArray[np.int32]:
-        """Label each node with the number of its connected component, from 0."""
+        """The number of each node's connected component, from 0."""
         from scipy.sparse.csgraph import connected_components
 
         # The graph is symmetric, so the cheaper search for strong components finds the same.
         _, labels = connected_components(self.adjacency, directed=True, connection="strong")
-        return np.asarray(labels)
+        return _frozen(labels)
 
     def subgraph(self, nodes: Any) -> Graph:
         """Give the graph on `nodes` (indices, in the order wanted, or a mask) and their edges."""
         chosen = node_indices(nodes, self.num_nodes, "nodes")
-        if len(np.unique(chosen)) < len(chosen):
-            raise InputError("nodes of a subgraph must be distinct: some are named twice.")
+        if len(chosen) == 0:
+            raise InputError("a subgraph needs at least one node. Got none.")
+        distinct, times = np.unique(chosen, return_counts=True)
+        if len(distinct) < len(chosen):
+            raise InputError(
+                f"nodes of a subgraph must be distinct. Node {distinct[times > 1][0]} is named "
+                f"more than once ({np.count_nonzero(times > 1):,} such nodes in all)."
+            )
         matrix = self.adjacency[chosen][:, chosen]
         matrix.sort_indices()
         return self._like(
@@ -246,6 +262,9 @@ class Graph:
         A + I is meant literally: a self-loop that A already has counts beside the new one. Without
         self-loops, an isolated node has L = 0 (Chung's convention), so its features stay.
         """
+        if not isinstance(self_loops, bool | np.bool_):
+            raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
+        dtype = working_type(dtype)
         degrees = self.degrees
         isolated = np.diff(self.indptr) == 0
         if self_loops:
@@ -321,15 +340,29 @@ class Operator:
         return self.to_scipy() @ X
 
 
+def working_type(dtype: Any) -> np.dtype[Any]:
+    """Read a precision to work in: float32 or float64."""
+    try:
+        read = np.dtype(object if dtype is None else dtype)  # NumPy reads None as float64
+    except TypeError:
+        read = np.dtype(object)
+    if read not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InputError(f"dtype must be float32 or float64. Got {dtype!r}.")
+    return read
+
+
 def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]:
     """Read a choice of nodes, given as indices or as a boolean mask, into indices.
 
     An integer array of zeros and ones with an entry per node is refused: it is nearly always a mask
     of the wrong type, and would quietly choose nodes 0 and 1 over and over.
     """
-    chosen = np.asarray(nodes)
+    chosen = as_array(nodes, name)
     if chosen.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional. Got shape {chosen.shape}.")
+        raise InputError(
+            f"{name} must be a list of node indices or a mask. Got an array of shape "
+            f"{chosen.shape}."
+        )
     if chosen.dtype == bool:
         if len(chosen) != num_nodes:
             raise InputError(
@@ -338,7 +371,7 @@ def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]
         return np.flatnonzero(chosen)
     if len(chosen) == 0:
         return np.empty(0, dtype=np.int64)
-    if not np.issubdtype(chosen.dtype, np.integer):
+    if chosen.dtype.kind not in "iu":
         raise InputError(f"{name} must be integers or a boolean mask. Got {chosen.dtype}.")
     check_range(chosen, num_nodes, f"{name}[{{}}]: node")
     if len(chosen) == num_nodes > 2 and chosen.max() <= 1:
@@ -350,25 +383,27 @@ def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]
 
 
 def _symmetric(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
-    """Give A if it is symmetric; else make it so, or say how many edges go one way only."""
+    """Give A if it is symmetric; else make it so, or say how far it is from it."""
     transposed = A.T.tocsr()
-    if (
+    if how != "sum" and (
         np.array_equal(A.indptr, transposed.indptr)
         and np.array_equal(A.indices, transposed.indices)
         and np.array_equal(A.data, transposed.data)
     ):
         return A
     if how is None:
-        uneven = sp.coo_array(transposed != A)
+        uneven = sp.csr_array(transposed != A)
         both_ways = sp.csr_array(A.astype(bool).multiply(transposed.astype(bool)))
         one_way = A.nnz - both_ways.nnz
-        kind = (
-            f"{one_way:,} of {A.nnz:,} edges go one way only"
-            if one_way
-            else f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
-        )
+        if one_way:
+            kind = f"{one_way:,} of {A.nnz:,} edges go one way only"
+            uneven = uneven - uneven.multiply(both_ways)
+        else:
+            kind = f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
+        first = sp.coo_array(uneven)
+        first.eliminate_zeros()
         raise InputError(
-            f"adjacency must be symmetric: {kind} (first: {uneven.row[0]} - {uneven.col[0]}). Pass "
+            f"adjacency must be symmetric: {kind} (first: {first.row[0]} - {first.col[0]}). Pass "
             "symmetrize='max' or symmetrize='sum' to treat edges as undirected."
         )
     if how == "max":
@@ -384,9 +419,7 @@ def _checked_features(features: Any, num_nodes: int) -> Any:
         entries.merge_duplicates("sum")
         X: Any = entries.matrix
     else:
-        if np.ma.is_masked(features):
-            raise InputError("features have masked values. Fill or impute them first.")
-        X = np.asarray(features)
+        X = as_array(features, "features")
         if X.ndim != 2:
             raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
         check_real(X.dtype, "features")
@@ -404,19 +437,36 @@ def _checked_features(features: Any, num_nodes: int) -> Any:
 def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
     if node_ids is None:
         return None
-    ids = np.asarray(node_ids)
+    ids = _exact(node_ids)
     if ids.shape != (num_nodes,):
         raise InputError(
             f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
         )
-    if len(set(ids.tolist())) < num_nodes:
-        names, counts = np.unique(ids.astype(str), return_counts=True)
-        repeated = names[counts > 1]
-        raise InputError(
-            f"node_ids must be distinct. {str(repeated[0])!r} is given more than once "
-            f"({len(repeated):,} such ids in all)."
-        )
+    seen: set[Any] = set()
+    for position, name in enumerate(ids.tolist()):
+        try:
+            usable = name == name and name not in seen
+            seen.add(name)
+        except TypeError:
+            usable = False
+        if not usable:
+            raise InputError(
+                "node_ids must be distinct, and no NaN or list. "
+                f"Entry {position} is {name!r}, which is not, or was there before."
+            )
     return ids
+
+
+def _exact(values: Any) -> Array:
+    """Read names into an array of their own, as NumPy would, unless NumPy would change them."""
+    if isinstance(values, np.ndarray):
+        return values.copy()
+    names = list(values)
+    array = np.asarray(names) if len({type(name) for name in names}) == 1 else None
+    if array is None or array.ndim != 1 or array.tolist() != names:
+        array = np.empty(len(names), dtype=object)
+        array[:] = names
+    return array
 
 
 def _count_nodes(num_nodes: int | None, features: Any) -> int:
@@ -426,19 +476,20 @@ def _count_nodes(num_nodes: int | None, features: Any) -> int:
                 "the number of nodes is unknown: give num_nodes= or features=. The largest index "
                 "in the edges would miss isolated nodes."
             )
-        return int(np.shape(features)[0])
+        shape = features.shape if sp.issparse(features) else as_array(features, "features").shape
+        return int(shape[0]) if shape else 0
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
         raise InputError(f"num_nodes must be a whole number >= 0. Got {num_nodes!r}.")
     return int(num_nodes)
 
 
 def _edge_ends(ends: Any, name: str) -> Array:
-    nodes = np.asarray(ends)
+    nodes = as_array(ends, name)
     if nodes.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional. Got shape {nodes.shape}.")
+        raise InputError(f"{name} must be a list of nodes. Got an array of shape {nodes.shape}.")
     if len(nodes) == 0:
         return nodes.astype(np.int64)
-    if not np.issubdtype(nodes.dtype, np.integer):
+    if nodes.dtype.kind not in "iu":
         raise InputError(f"{name} must be integer node indices. Got dtype {nodes.dtype}.")
     return nodes
 

@@ -10,7 +10,7 @@ in place. This is the three-term recurrence of the Chebyshev polynomials (alpha 
 of rows on as many threads as it likes: rows do not depend on each other, and no floating-point
 operation is reordered, so every split into ranges gives the same bits.
 
-With vectors kept at R rows, `combine` does
+With vectors kept at R rows, `combine` does for rows i in [start, stop)
 
     out[m, i]  <-  sum_k coefficients[m, k] vectors[k, i]   (w,)
 
@@ -85,10 +85,10 @@ def _recur(
                 accumulator[c] += coefficient * target[c]
 
 
-def _combine(coefficients: Array, vectors: Array, out: Array) -> None:
+def _combine(start: int, stop: int, coefficients: Array, vectors: Array, out: Array) -> None:
     schemes, terms = coefficients.shape
-    _, rows, width = vectors.shape
-    for i in range(rows):
+    width = vectors.shape[2]
+    for i in range(start, stop):
         for m in range(schemes):
             target = out[m, i]
             for c in range(width):
@@ -149,7 +149,7 @@ def compile_for(S: Operator) -> None:
     panels = panel[np.newaxis]
     for kernel, arguments in (
         (recur, (S, 0, 0, 1.0, 0.0, panel, panel, panel.ravel(), panels)),
-        (combine, (panel, panels, panels)),
+        (combine, (0, 0, panel, panels, panels)),
     ):
         try:
             kernel(*arguments)
@@ -175,6 +175,6 @@ def recur_scipy(
     accumulators[:, rows] += np.multiply.outer(coefficients, out[rows])
 
 
-def combine_numpy(coefficients: Array, vectors: Array, out: Array) -> None:
+def combine_numpy(start: int, stop: int, coefficients: Array, vectors: Array, out: Array) -> None:
     """Do what `combine` does, plainly."""
-    out[...] = np.tensordot(coefficients, vectors, axes=1)
+    out[:, start:stop] = np.tensordot(coefficients, vectors[:, start:stop], axes=1)

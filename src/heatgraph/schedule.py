@@ -37,8 +37,11 @@ SHARED_PANELS = 8
 RANGE_WORK = 50_000_000
 # Multiply-adds in a product below which waking a second thread costs more than it brings.
 WORTH_SHARING = 4_000_000
-# Besides its edges, a row costs about this many accesses: its own, the result's, the sum's.
-ACCESSES_PER_ROW = 5
+# Besides its edges, a row costs about this many accesses, to its own vector and the next; and two
+# for each sum that is kept.
+ACCESSES_PER_ROW = 3
+# Share of the columns that may be in work at once.
+MOST_IN_WORK = 2 / 3
 # A multiply-add of BLAS, or of SciPy's product with sparse features, against one of the kernels.
 BLAS_COST = 0.1
 # Panels that the literal steps keep alive at once: the four stages of Runge-Kutta and their sums.
@@ -64,7 +67,9 @@ class Plan:
         Bound on the error in operator norm, relative to the response's own norm (which is 1 for
         every stable scheme). Rounding comes on top, and is all there is for literal steps.
     columns, panel_width : int
-        Columns to diffuse, and how many of them at a time.
+        Columns to diffuse, and how many of them make a panel.
+    panels_at_once : int
+        Panels that are worked on side by side; the threads share the rows of one if it is 1.
     threads : int
     memory : int
         Bytes needed at the peak beside the graph and its features, the result included.
@@ -79,6 +84,7 @@ class Plan:
     error_bound: float
     columns: int
     panel_width: int
+    panels_at_once: int
     threads: int
     memory: int
     bytes_moved: int
@@ -105,6 +111,7 @@ def make_plan(
     M: int,
     rows: npt.NDArray[np.int64] | None,
     dtype: np.dtype[Any],
+    working: np.dtype[Any],
     *,
     degree: int | None,
     products: int,
@@ -115,38 +122,44 @@ def make_plan(
 ) -> Plan:
     """Choose side, panels and threads, and count memory and traffic.
 
-    `degree` is None for literal steps; `allocates` says whether the result takes new memory.
+    `dtype` is that of the result and `working` that of the work; `degree` is None for literal
+    steps; `allocates` says whether the result takes new memory.
     """
-    n, entries, item = graph.num_nodes, len(graph.indices), dtype.itemsize
+    n, entries, item = graph.num_nodes, len(graph.indices), working.itemsize
     _, R, d = result_shape(graph, M, rows)
     side = _cheaper_side(graph, M, rows, degree, products)
     columns = R if side == "rows" else d
     accumulating = degree is not None and (side == "rows" or rows is None)
 
     if accumulating:
-        in_work = (2 + M) * n
+        column_items = (2 + M) * n
     elif degree is None:
-        in_work = (STEPWISE_PANELS + M) * n
+        column_items = (STEPWISE_PANELS + M) * n
     else:
-        in_work = 2 * n + (degree + 1 + M) * R
-    column_bytes = item * (in_work + (M * d if side == "rows" else 0))
-    result = item * M * R * d * allocates
-    building_operator, operator = _operator_bytes(graph, dtype)
-    building_source, source = _source_bytes(graph, dtype, side)
+        column_items = 2 * n + (degree + 1 + M) * R
+    column_bytes = item * (column_items + (M * d if side == "rows" else 0))
+    result = dtype.itemsize * M * R * d * allocates
+    building_operator, operator = _operator_bytes(graph, working)
+    building_source, source = _source_bytes(graph, working, side)
     fixed = result + operator + source
-    least = max(
-        result + building_operator, result + operator + building_source, fixed + column_bytes
-    )
+    preparing = result + max(building_operator, operator + building_source)
+    least = max(preparing, fixed + column_bytes)
     if least > budget:
         raise MemoryBudgetError(
             f"needs {readable_bytes(least)}, budget {readable_bytes(budget)}. Raise "
             "memory_budget=, ask for fewer rows=, or give out= a memory-mapped array."
         )
 
-    room = (budget - fixed) // column_bytes
+    room = min(budget - fixed, 1e18) // column_bytes
     width = max(1, int(min(_panel_width(columns, n * item), columns, room)))
-    threads = int(min(threads, room // width))
     panels = -(-columns // width)
+    if accumulating and side == "features":
+        # All columns in work at once would take three arrays beside the features and the result.
+        room = min(room, MOST_IN_WORK * columns)
+    at_once = threads if threads <= min(panels, room // width) else 1
+    # A single panel is summed where the result is wanted.
+    in_place = accumulating and panels == 1 and side == "features" and working == dtype
+    in_work = column_bytes * min(columns, width * at_once) - result * in_place
     structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
     vectors = item * (entries + (3 + 2 * M * accumulating) * n)
     return Plan(
@@ -157,8 +170,9 @@ def make_plan(
         error_bound=error_bound,
         columns=columns,
         panel_width=width,
+        panels_at_once=at_once,
         threads=threads,
-        memory=max(least, fixed + column_bytes * min(columns, width * min(threads, panels))),
+        memory=max(preparing, fixed + in_work),
         bytes_moved=products * (panels * structure + columns * vectors),
     )
 
@@ -169,15 +183,23 @@ def result_shape(graph: Graph, M: int, rows: npt.NDArray[np.int64] | None) -> tu
     return M, n if rows is None else len(rows), graph.num_features or n
 
 
-def row_ranges(indptr: npt.NDArray[np.int64], width: int, threads: int) -> list[tuple[int, int]]:
+def row_ranges(
+    indptr: npt.NDArray[np.int64], width: int, accumulators: int, threads: int
+) -> list[tuple[int, int]]:
     """Cut the rows into ranges of about equal work, none too long to be interrupted."""
     n = len(indptr) - 1
-    work = _product_work(n, int(indptr[-1])) * width
+    done = indptr + (ACCESSES_PER_ROW + 2 * accumulators) * np.arange(n + 1)
+    work = int(done[-1]) * width
     sharing = threads if work >= WORTH_SHARING else 1
     pieces = sharing * -(-work // (sharing * RANGE_WORK))
-    done = indptr + ACCESSES_PER_ROW * np.arange(n + 1)
     cuts = np.searchsorted(done, np.linspace(0, done[-1], pieces + 1)).tolist()
     return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
+
+
+def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
+    """Cut rows that cost the same into ranges that are not too long to be interrupted."""
+    step = max(1, RANGE_WORK // max(1, row_work))
+    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def memory_bytes(budget: int | float | str | None) -> float:
@@ -189,10 +211,7 @@ def memory_bytes(budget: int | float | str | None) -> float:
     4000000000.0
     """
     if budget is None:
-        try:
-            return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (AttributeError, OSError, ValueError):  # Windows cannot tell this way
-            return float("inf")
+        return min(_machine_memory(), _container_memory())
     if isinstance(budget, str):
         match = re.fullmatch(r"(\d+(?:\.\d+)?) *(K|M|G|T|)(I?)B?", budget.strip().upper())
         if match:
@@ -220,6 +239,21 @@ def readable_bytes(count: float) -> str:
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
+
+
+def _machine_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # Windows cannot tell this way
+        return float("inf")
+
+
+def _container_memory(limit: str = "/sys/fs/cgroup/memory.max") -> float:
+    try:
+        with open(limit, encoding="ascii") as file:
+            return float(file.read())
+    except (OSError, ValueError):  # no container, or "max"
+        return float("inf")
 
 
 def _cheaper_side(
@@ -252,14 +286,18 @@ def _source_bytes(
 ) -> tuple[int, int]:
     """Memory for features in another order or precision: while they are converted, and then."""
     X = graph.features
-    if X is None or (side == "rows" and X.dtype == dtype):
+    if X is None:
         return 0, 0
-    if sp.issparse(X):
-        kept = int(X.nnz) * (dtype.itemsize + 4)
-        reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
-        return kept + (reordered if side == "features" and X.dtype != dtype else 0), kept
-    block = BLOCK_ROWS * graph.num_features * dtype.itemsize if side == "rows" else 0
-    return block, block
+    block = min(1.0, BLOCK_ROWS / graph.num_nodes) if side == "rows" else 0.0
+    if not sp.issparse(X):
+        converted = 0 if X.dtype == dtype else int(block * X.size) * dtype.itemsize
+        return converted, converted
+    kept = int(X.nnz) * (dtype.itemsize + 4)
+    if side == "rows":
+        kept = int(kept * (block + (X.dtype != dtype)))
+        return kept, kept
+    reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
+    return kept + (reordered if X.dtype != dtype else 0), kept
 
 
 def _product_work(num_nodes: int, num_entries: int) -> int:
@@ -272,4 +310,5 @@ def _panel_width(columns: int, column_bytes: int) -> int:
     for_cache = PANEL_BYTES // column_bytes
     for_threads = -(-columns // SHARED_PANELS)
     lines = -(-max(NARROWEST_PANEL, min(for_cache, for_threads)) // LINE_COLUMNS)
-    return lines * LINE_COLUMNS
+    width = lines * LINE_COLUMNS
+    return columns if MOST_IN_WORK * columns < width else width

@@ -9,6 +9,7 @@ Conventions
 ``T``         terminal time, finite and >= 0
 ``K``         number of steps, an integer >= 1 (0 only with T = 0); the step is delta = T/K
 ``response``  r(s), vectorised over s
+``decay``     the same as a function of the eigenvalue x = 1 - s of L, accurate also near x = 0
 ``degree``    the degree of r as a polynomial in s, which is also the number of products with S that
               the literal steps take; infinite when r is no polynomial
 ``order``     p such that the error against the heat equation falls as K^-p
@@ -22,17 +23,19 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.errors import InputError, StabilityWarning
+from heatgraph.errors import InputError, StabilityWarning, warn
+
+# Beyond this, whole numbers are no longer exact as floats.
+MOST = 2**53
 
 Array = npt.NDArray[np.floating]
 Product = Callable[[Array], Array]
@@ -44,8 +47,12 @@ class Scheme(ABC):
     order: ClassVar[float]
 
     @abstractmethod
+    def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Evaluate r at the eigenvalues `x` of L, in [0, 2]."""
+
     def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Evaluate r at the eigenvalues `s`."""
+        """Evaluate r at the eigenvalues `s` of S, in [-1, 1]."""
+        return self.decay(1.0 - np.asarray(s, dtype=np.float64))
 
     @abstractmethod
     def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -83,8 +90,8 @@ class Heat(Scheme):
     def __post_init__(self) -> None:
         object.__setattr__(self, "T", _checked_time(self.T))
 
-    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.exp(-self.T * (1.0 - np.asarray(s, dtype=np.float64)))
+    def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.exp(-self.T * np.asarray(x, dtype=np.float64))
 
     def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return self.T * (radius - 1.0)
@@ -107,12 +114,11 @@ class SteppedScheme(Scheme):
         object.__setattr__(self, "T", _checked_time(self.T))
         object.__setattr__(self, "K", _checked_steps(self.K, self.T))
         if not self.stable:
-            warnings.warn(
+            warn(
                 f"{self} takes steps T/K = {self.step_size:.4g}, beyond the stability limit "
                 f"{self.stability_limit():.4g}: some features are amplified. The smallest stable K "
                 f"for this T is {self.smallest_stable_steps()}.",
                 StabilityWarning,
-                stacklevel=3,
             )
 
     @classmethod
@@ -166,8 +172,8 @@ class Euler(SteppedScheme):
         delta = X.dtype.type(self.step_size)
         return X - delta * (X - S(X))
 
-    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return (1.0 - self.step_size * (1.0 - np.asarray(s, dtype=np.float64))) ** self.K
+    def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return _one_plus_to_the(-self.step_size * np.asarray(x, dtype=np.float64), self.K)
 
     def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return self.K * np.log(abs(1.0 - self.step_size) + self.step_size * radius)
@@ -205,13 +211,12 @@ class RungeKutta4(SteppedScheme):
         L4 = L(X - delta * L3)
         return X - delta / 6 * (L1 + 2 * L2 + 2 * L3 + L4)
 
-    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return _exp_to_fourth_order(-self.step_size * (1.0 - np.asarray(s, dtype=np.float64))) ** (
-            self.K
-        )
+    def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        z = -self.step_size * np.asarray(x, dtype=np.float64)
+        return _one_plus_to_the(_expm1_to_fourth_order(z), self.K)
 
     def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return self.K * np.log(_exp_to_fourth_order(self.step_size * (1.0 + radius)))
+        return self.K * np.log1p(_expm1_to_fourth_order(self.step_size * (1.0 + radius)))
 
 
 @dataclass(frozen=True)
@@ -230,8 +235,8 @@ class PersonalizedPageRank(Scheme):
             raise InputError(f"alpha must be a number in (0, 1]. Got {self.alpha!r}.")
         object.__setattr__(self, "alpha", float(self.alpha))
 
-    def response(self, s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return self.alpha / (1.0 - (1.0 - self.alpha) * np.asarray(s, dtype=np.float64))
+    def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return self.alpha / (self.alpha + (1.0 - self.alpha) * np.asarray(x, dtype=np.float64))
 
     def log_growth(self, radius: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         distance_to_pole = 1.0 - (1.0 - self.alpha) * radius
@@ -274,7 +279,10 @@ def scheme_from(T: float | None, K: int | None, scheme: str | Scheme | None) -> 
         return scheme
     if scheme is not None and (not isinstance(scheme, str) or scheme not in SCHEMES):
         names = ", ".join(map(repr, SCHEMES))
-        raise InputError(f"scheme must be one of {names}, or a scheme object. Got {scheme!r}.")
+        raise InputError(
+            f"scheme must be one of {names}, or a scheme object. Got {scheme!r}. For several "
+            "schemes there is diffuse_many."
+        )
     if T is None:
         raise InputError("T is missing: give a terminal time such as T=5.3, or a scheme object.")
     kind = SCHEMES[scheme] if scheme else (Heat if K is None else Euler)
@@ -290,8 +298,14 @@ def scheme_from(T: float | None, K: int | None, scheme: str | Scheme | None) -> 
     return kind(T, K)
 
 
-def _exp_to_fourth_order(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))
+def _one_plus_to_the(y: npt.NDArray[np.float64], K: int) -> npt.NDArray[np.float64]:
+    """(1 + y)^K, without losing small y to the 1 when K is large."""
+    positive = y > -0.5
+    return np.where(positive, np.exp(K * np.log1p(np.where(positive, y, 0.0))), (1.0 + y) ** K)
+
+
+def _expm1_to_fourth_order(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))
 
 
 @cache
@@ -305,19 +319,26 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def _checked_time(T: object) -> float:
-    if not _is_real(T) or not math.isfinite(T) or T < 0:  # type: ignore[arg-type, operator]
-        raise InputError(f"T must be a finite number >= 0. Got {T!r}.")
-    return float(T)  # type: ignore[arg-type]
+def _checked_time(T: Any) -> float:
+    if not _is_real(T) or not 0 <= T <= MOST:
+        raise InputError(f"T must be a finite number >= 0. Got {_shown(T)}.")
+    return float(T)
 
 
-def _checked_steps(K: object, T: float) -> int:
+def _checked_steps(K: Any, T: float) -> int:
     try:
         if isinstance(K, bool | np.bool_):
             raise TypeError
-        steps = operator.index(K)  # type: ignore[arg-type]
+        steps = operator.index(K)
     except TypeError:
-        raise InputError(f"K must be a whole number of steps. Got {K!r}.") from None
-    if steps < 0 or (steps == 0 and T > 0):
-        raise InputError(f"K must be at least 1 (0 only with T = 0). Got K={steps} with T={T:g}.")
+        raise InputError(f"K must be a whole number of steps. Got {_shown(K)}.") from None
+    if steps < 0 or (steps == 0 and T > 0) or steps > MOST:
+        raise InputError(
+            f"K must be at least 1 (0 only with T = 0). Got K={_shown(steps)} with T={T:g}."
+        )
     return steps
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if not isinstance(value, int) or abs(value) <= MOST else "a huge number"
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -20,6 +20,7 @@ from heatgraph.schemes import Scheme
 # What of the series lies beyond the samples is pushed below the rounding of the samples.
 _BEYOND = 1e-17
 _MOST_SAMPLES = 1 << 24
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 @lru_cache(maxsize=1024)
@@ -30,7 +31,9 @@ def chebyshev_series(scheme: Scheme, tol: float) -> tuple[npt.NDArray[np.float64
     -------
     coefficients : array of shape (degree + 1,)
     bound : float
-        On max |r - series| over [-1, 1], relative to max(1, max |r|) there.
+        On max |r - series| over [-1, 1], relative to max(1, max |r|) there. It covers the dropped
+        terms, what the samples miss, and rounding in the samples and coefficients. Where rounding
+        alone exceeds `tol`, the series with the least bound is given.
 
     Examples
     --------
@@ -40,19 +43,26 @@ def chebyshev_series(scheme: Scheme, tol: float) -> tuple[npt.NDArray[np.float64
     (12, True)
     """
     samples, beyond = _resolve(scheme)
-    with np.errstate(over="ignore"):
-        values = scheme.response(np.cos(np.pi * (np.arange(samples) + 0.5) / samples))
+    # The eigenvalues 1 - cos(angle) of L, in a form that keeps small ones accurate.
+    x = 2 * np.sin(np.pi * (np.arange(samples) + 0.5) / samples / 2) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = scheme.decay(x)
+        moved = np.abs(scheme.decay(x * (1 + 4 * _EPSILON)) - values)
     norm = max(1.0, float(np.abs(values).max()))
     if not math.isfinite(norm):
         raise InputError(f"{scheme} is so unstable that it overflows. Take more steps K.")
     coefficients = scipy.fft.dct(values / norm, type=2) / samples
     coefficients[0] /= 2
-    # dropped[k] bounds what is lost by keeping the terms 0, ..., k.
     dropped = np.append(np.cumsum(np.abs(coefficients[:0:-1]))[::-1], 0.0) + beyond
-    degree = int(np.argmax(dropped <= max(tol, dropped[-1])))
+    # Samples are wrong by a few units and by what moving x by a few units does; the transform adds
+    # a unit for each of its stages. An error e in the 2-norm of k + 1 coefficients is one of at
+    # most e sqrt(k + 1) in their sum.
+    wrong = float(moved.max()) / norm + (4 + math.log2(samples)) * _EPSILON
+    bound = dropped + wrong * np.sqrt(np.arange(1, samples + 1))
+    degree = int(np.argmax(bound <= max(tol, bound.min())))
     coefficients = norm * coefficients[: degree + 1]
     coefficients.flags.writeable = False
-    return coefficients, float(dropped[degree])
+    return coefficients, float(bound[degree])
 
 
 def _resolve(scheme: Scheme) -> tuple[int, float]:
@@ -71,6 +81,9 @@ def _resolve(scheme: Scheme) -> tuple[int, float]:
         if log_tail.min() <= math.log(_BEYOND / 2):
             return samples, 2 * math.exp(log_tail.min())
         if samples >= _MOST_SAMPLES:
-            raise InputError(f"{scheme} would take millions of products with S. Lower T.")
+            raise InputError(
+                f"{scheme} would take millions of products with S. Choose a smaller T or K, or a "
+                "larger alpha."
+            )
         samples *= 2
     return int(scheme.degree) + 1, 0.0

@@ -89,9 +89,21 @@ def test_code_in_a_pickle_never_runs(small, part, protocol, monkeypatch):
     assert not (small / "ran").exists()
 
 
+OBJECT_POINTERS = (
+    b"\x80\x03cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
+    b"(K\x01K\x01K\x07\x86cnumpy\ndtype\nX\x02\x00\x00\x00O8K\x00K\x01\x87R"
+    b"(K\x03X\x01\x00\x00\x00|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89C8"
+    + b"A" * 56
+    + b"tb."
+)
+
+
+@pytest.mark.parametrize("part", ["ally", "graph"])
 @pytest.mark.parametrize(
     "trick",
     [
+        b"\x80\x03cnumpy\nndarray\n(K\x01K\x07\x86X\x01\x00\x00\x00OC8" + b"A" * 56 + b"tR.",
+        OBJECT_POINTERS,
         b"cbuiltins\neval\n(S'1'\ntR.",
         b"cnumpy\nload\n.",
         b"Pelsewhere\n.",
@@ -100,9 +112,39 @@ def test_code_in_a_pickle_never_runs(small, part, protocol, monkeypatch):
         b"",
     ],
 )
-def test_other_tricks_are_refused(small, trick):
-    (small / "ind.small.graph").write_bytes(trick)
+def test_other_tricks_are_refused(small, part, trick):
+    (small / f"ind.small.{part}").write_bytes(trick)
     with pytest.raises(FileFormatError):
+        read_planetoid(small, "small")
+
+
+def test_nothing_a_file_does_lasts(small):
+    path = small / "ind.small.allx"
+    good = path.read_bytes()
+    for state in (b"}X\x04\x00\x00\x00readK\x07s", b"N}X\x04\x00\x00\x00readK\x07s\x86"):
+        path.write_bytes(b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n" + state + b"b.")
+        with pytest.raises(FileFormatError):
+            read_planetoid(small, "small")
+    path.write_bytes(good)
+    read_planetoid(small, "small")
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("test.index", b"511 508 511"),
+        ("test.index", b"511 508 7"),
+        ("test.index", b"511 508 999"),
+        ("test.index", b"511 508 " + b"9" * 30),
+        ("y", old_pickle(ALLY[:100])),
+        ("graph", old_pickle({v: [0.5] for v in range(NODES)})),
+        ("graph", old_pickle({v: [NODES] for v in range(NODES)})),
+        ("ty", old_pickle(TY[:2])),
+    ],
+)
+def test_files_that_contradict_each_other(small, part, content):
+    (small / f"ind.small.{part}").write_bytes(content)
+    with pytest.raises(FileFormatError, match="do not fit together"):
         read_planetoid(small, "small")
 
 
