@@ -295,8 +295,9 @@ class TestMemory:
 
 
 class TestOut:
-    def test_out_is_filled_and_returned(self, tmp_path):
-        graph = big_graph()
+    @pytest.mark.parametrize("d", [8, 70])
+    def test_out_is_filled_and_returned(self, tmp_path, d):
+        graph = big_graph(d=d)
         wanted = diffuse(graph, 4.0)
         mapped = np.lib.format.open_memmap(
             tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=wanted.shape

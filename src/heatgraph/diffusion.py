@@ -32,6 +32,7 @@ from heatgraph.schedule import (
     BLOCK_ROWS,
     Plan,
     even_ranges,
+    feature_blocks,
     make_plan,
     memory_bytes,
     result_shape,
@@ -305,12 +306,13 @@ class _Sweep:
         """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
         if X is None:
             return kernel_columns.T
-        product = np.zeros((kernel_columns.shape[1], X.shape[1]), dtype=kernel_columns.dtype)
-        for start in range(0, X.shape[0], BLOCK_ROWS):
+        n, width = kernel_columns.shape
+        product = np.zeros((width, X.shape[1]), dtype=kernel_columns.dtype)
+        for start, stop in feature_blocks(X, width):
             self._check()
-            block = slice(start, start + BLOCK_ROWS)
-            part = X[block].astype(product.dtype, copy=False)
-            product += (part.T @ kernel_columns[block]).T
+            part = X if stop - start == n else X[start:stop]
+            part = part.astype(product.dtype, copy=False)
+            product += (part.T @ kernel_columns[start:stop]).T
         return product
 
     def _share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
@@ -369,34 +371,39 @@ class _Task:
         S = self.graph.operator(self.self_loops, self.working)
         compile_for(S)
         source = self._source()
+        plain = np.asarray(target)  # kernels do not know memory maps as arrays
+
+        def run_panel(panel: slice) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._run_panel(sweep, source, panel, plain)
+
         with Crew(plan.threads) as crew, Crew(1) as alone:
             outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
             ranges = row_ranges(S.indptr, plan.panel_width, len(self.schemes), inner.threads)
             total = plan.products * len(plan.panels)
             sweep = _Sweep(S, crew, inner, ranges, total, progress)
-            outer.map(lambda panel: self._run_panel(sweep, source, panel, target), plan.panels)
+            outer.map(run_panel, plan.panels)
         self._warn_if_collapsed(target)
         return target
 
-    @np.errstate(over="ignore")
     def _source(self) -> Any:
         """Features in the form that panels are cut from, or that kernel rows are multiplied by."""
         X = self.graph.features
         if not sp.issparse(X):
             return X
-        return (X.tocsc() if self.plan.side == "features" else X).astype(self.working, copy=False)
+        if self.plan.side == "features":
+            X = X.tocsc()
+        with np.errstate(over="ignore"):
+            return X.astype(self.working, copy=False)
 
-    @np.errstate(over="ignore", invalid="ignore")
     def _run_panel(self, sweep: _Sweep, source: Any, panel: slice, target: Array) -> None:
-        M, R, _ = self.shape
+        M, R, d = self.shape
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if self.plan.side == "features":
             part = target[:, :, panel]
-            fits = part.flags.c_contiguous and part.dtype == self.working
-            filled = part if fits else np.empty((M, R, width), dtype=self.working)
+            in_place = part.flags.c_contiguous and part.dtype == self.working
+            filled = part if in_place else np.empty((M, R, width), dtype=self.working)
             self._propagate(sweep, _cut(source, panel, self.working), self.rows, filled)
-            if not fits:
-                part[...] = filled
         else:
             part = target[:, panel]
             nodes = np.arange(n) if self.rows is None else self.rows
@@ -404,14 +411,18 @@ class _Task:
             E[nodes[panel], np.arange(width)] = 1
             kernels = np.empty((M, n, width), dtype=self.working)
             self._propagate(sweep, E, None, kernels)
+            filled = np.empty((M, width, d), dtype=self.working)
             for m in range(M):
-                part[m] = sweep.contract(kernels[m], source)
-        if not np.isfinite(part).all():
+                filled[m] = sweep.contract(kernels[m], source)
+        filled = filled.astype(self.dtype, copy=False)
+        if not np.isfinite(filled).all():
             raise InputError(
                 f"the result exceeds {self.dtype}: features are too large, or unstable steps "
                 "amplify them too much. Scale features down, take more steps K, or pass "
                 "dtype=np.float64."
             )
+        if filled is not part:
+            part[...] = filled
 
     def _propagate(self, sweep: _Sweep, X: Array, keep: Array | None, out: Array) -> None:
         if self.coefficients is None:
@@ -506,15 +517,15 @@ def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dt
     return dtype
 
 
-@np.errstate(over="ignore")
 def _coefficients(
     schemes: Sequence[Scheme], tol: float, dtype: np.dtype[Any]
 ) -> tuple[Array, float]:
     """Stack the schemes' series to (M, terms), and give the largest of their bounds."""
     series = [chebyshev_series(scheme, tol) for scheme in schemes]
     table = np.zeros((len(series), max(len(c) for c, _ in series)), dtype=dtype)
-    for row, (coefficients, _) in zip(table, series, strict=True):
-        row[: len(coefficients)] = coefficients
+    with np.errstate(over="ignore"):
+        for row, (coefficients, _) in zip(table, series, strict=True):
+            row[: len(coefficients)] = coefficients
     return table, max(bound for _, bound in series)
 
 

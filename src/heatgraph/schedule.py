@@ -202,6 +202,14 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
+def feature_blocks(X: Any, width: int) -> list[tuple[int, int]]:
+    """Cut features into rows that are multiplied by `width` columns, and converted, at a time."""
+    n = X.shape[0]
+    if sp.issparse(X):
+        return even_ranges(n, -(-int(X.nnz) // n) * width)
+    return [(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)]
+
+
 def memory_bytes(budget: int | float | str | None) -> float:
     """Read a memory budget: bytes, or text such as "4GB" or "512 MiB"; None is all there is.
 
@@ -288,13 +296,14 @@ def _source_bytes(
     X = graph.features
     if X is None:
         return 0, 0
-    block = min(1.0, BLOCK_ROWS / graph.num_nodes) if side == "rows" else 0.0
+    start, stop = feature_blocks(X, NARROWEST_PANEL)[0] if side == "rows" else (0, 0)
     if not sp.issparse(X):
-        converted = 0 if X.dtype == dtype else int(block * X.size) * dtype.itemsize
-        return converted, converted
+        block = 0 if X.dtype == dtype else (stop - start) * X.shape[1] * dtype.itemsize
+        return block, block
     kept = int(X.nnz) * (dtype.itemsize + 4)
     if side == "rows":
-        kept = int(kept * (block + (X.dtype != dtype)))
+        block = 0 if stop == graph.num_nodes else kept * stop // graph.num_nodes
+        kept = block + (kept if X.dtype != dtype else 0)
         return kept, kept
     reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
     return kept + (reordered if X.dtype != dtype else 0), kept
