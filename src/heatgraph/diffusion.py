@@ -401,9 +401,10 @@ class _Task:
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if self.plan.side == "features":
             part = target[:, :, panel]
+            X = _cut(source, panel, self.working)
             in_place = part.flags.c_contiguous and part.dtype == self.working
             filled = part if in_place else np.empty((M, R, width), dtype=self.working)
-            self._propagate(sweep, _cut(source, panel, self.working), self.rows, filled)
+            self._propagate(sweep, X, self.rows, filled)
         else:
             part = target[:, panel]
             nodes = np.arange(n) if self.rows is None else self.rows

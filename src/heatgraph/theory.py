@@ -216,7 +216,7 @@ def _heat_distance(T1: float, T2: float, largest: float) -> float:
         return 0.0
     x = largest
     if min(T1, T2) > 0:
-        x = min(x, math.log(T2 / T1) / (T2 - T1))
+        x = min(x, (math.log(T2) - math.log(T1)) / (T2 - T1))
     return abs(math.exp(-T1 * x) - math.exp(-T2 * x))
 
 
