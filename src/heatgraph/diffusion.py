@@ -1,9 +1,9 @@
-r"""Apply a scheme to features: X_T = r(S) X.
+"""Diffuse the features of a graph: X_T = r(S) X, within a tolerance, a memory budget and reason.
 
-Two ways. `stepwise` takes the literal steps of the paper; it is the readable reference. `chebyshev`
-sums a short Chebyshev series of the response, T_{k+1} = 2 S T_k - T_{k-1}, whose error in operator
-norm is certified by :mod:`heatgraph.series`: ||X_T - r(S) X|| <= error_bound ||X||, and rounding.
-The vectors T_k(S) X do not depend on the scheme, so one set of them serves any number of schemes.
+Two ways (:mod:`heatgraph.propagation`): the literal steps of the paper, or a short Chebyshev series
+whose error in operator norm is certified (:mod:`heatgraph.series`), so that ||X_T - r(S) X|| is at
+most error_bound ||X||, and rounding. The vectors of the series do not depend on the scheme: one set
+of them serves any number of schemes.
 
 And two sides. r(S) is symmetric, so the rows of X_T at some nodes are (r(S) E)^T X, where E has one
 unit column per wanted node: diffuse d feature columns, or one column per row, whichever is cheaper.
@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import itertools
 import numbers
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -26,13 +24,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.crew import Crew, thread_count
+from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning, InputError, warn
-from heatgraph.graph import Graph, Operator, node_indices, working_type
+from heatgraph.graph import Graph, node_indices
+from heatgraph.propagation import Progress, Sweep, chebyshev, stepwise
 from heatgraph.schedule import (
     BLOCK_ROWS,
     Plan,
-    even_ranges,
-    feature_blocks,
     make_plan,
     memory_bytes,
     result_shape,
@@ -43,7 +41,6 @@ from heatgraph.series import chebyshev_series
 
 Array = npt.NDArray[Any]
 Method = Literal["auto", "chebyshev", "steps"]
-Progress = Callable[[int, int], object]
 
 # A series cannot be told from its rounding below this.
 TIGHTEST_TOLERANCE = 1e-13
@@ -206,127 +203,6 @@ def plan(
     ).plan  # fmt: skip
 
 
-def chebyshev(
-    sweep: _Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array
-) -> None:
-    """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
-
-    `X` (n, w) is used up. All rows are accumulated as the vectors come. At a few rows it is cheaper
-    to keep the vectors there and to sum them at the end.
-    """
-    by_term = np.ascontiguousarray(coefficients.T)
-    current, other = X, np.zeros_like(X)
-    if keep is None:
-        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
-    else:
-        vectors = np.empty((len(by_term), len(keep), X.shape[1]), dtype=X.dtype)
-        X.take(keep, axis=0, out=vectors[0], mode="clip")
-    for k in range(1, len(by_term)):
-        alpha, beta = (1, 0) if k == 1 else (2, -1)
-        if keep is None:
-            sweep.recur(alpha, beta, current, other, by_term[k], sums)
-        else:
-            sweep.recur(alpha, beta, current, other)
-            other.take(keep, axis=0, out=vectors[k], mode="clip")
-        current, other = other, current
-    if keep is not None:
-        sweep.combine(coefficients, vectors, sums)
-
-
-def stepwise(
-    sweep: _Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None, results: Array
-) -> None:
-    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows."""
-
-    def product(Y: Array) -> Array:
-        SY = np.zeros_like(Y)
-        sweep.recur(1, 0, Y, SY)
-        return SY
-
-    for scheme, result in zip(schemes, results, strict=True):
-        Y = X
-        for _ in range(scheme.K):
-            Y = scheme.step(product, Y)
-        result[...] = Y if keep is None else Y[keep]
-
-
-@dataclass
-class _Sweep:
-    """Products of S with panels. Between two of its calls to a kernel, work can be stopped.
-
-    `crew` does the whole diffusion; `sharing` is the same crew when its threads share the rows of
-    one panel, and a crew of one when each has panels of its own.
-    """
-
-    S: Operator
-    crew: Crew
-    sharing: Crew
-    ranges: list[tuple[int, int]]
-    total: int
-    progress: Progress | None
-    done: int = 0
-    lock: Any = field(default_factory=threading.Lock)
-
-    def recur(
-        self,
-        alpha: float,
-        beta: float,
-        current: Array,
-        out: Array,
-        coefficients: Array | None = None,
-        accumulators: Array | None = None,
-    ) -> None:
-        """Do ``out <- alpha S current + beta out`` and accumulate: see :mod:`heatgraph.kernels`."""
-        from heatgraph.kernels import recur
-
-        if coefficients is None or accumulators is None:
-            coefficients, accumulators = np.empty(0, dtype=out.dtype), out[np.newaxis]
-        self._share(
-            lambda start, stop: recur(
-                self.S, start, stop, alpha, beta, current, out, coefficients, accumulators
-            ),
-            self.ranges,
-        )
-        if self.progress is not None:
-            with self.lock:
-                self.done += 1
-                self.progress(self.done, self.total)
-
-    def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
-        """Sum ``coefficients[m, k] vectors[k]`` over k."""
-        from heatgraph.kernels import combine
-
-        _, rows, width = vectors.shape
-        self._share(
-            lambda start, stop: combine(start, stop, coefficients, vectors, out),
-            even_ranges(rows, coefficients.size * width),
-        )
-
-    def contract(self, kernel_columns: Array, X: Any) -> Array:
-        """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
-        if X is None:
-            return kernel_columns.T
-        n, width = kernel_columns.shape
-        product = np.zeros((width, X.shape[1]), dtype=kernel_columns.dtype)
-        for start, stop in feature_blocks(X, width):
-            self._check()
-            part = X if stop - start == n else X[start:stop]
-            part = part.astype(product.dtype, copy=False)
-            product += (part.T @ kernel_columns[start:stop]).T
-        return product
-
-    def _share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
-        def one(rows: tuple[int, int]) -> None:
-            self._check()
-            work(*rows)
-
-        self.sharing.map(one, ranges)
-
-    def _check(self) -> None:
-        if self.crew.stopping:
-            raise CancelledError
-
-
 @dataclass(frozen=True)
 class _Task:
     """A diffusion whose arguments are checked and whose course is settled.
@@ -381,7 +257,7 @@ class _Task:
             outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
             ranges = row_ranges(S.indptr, plan.panel_width, len(self.schemes), inner.threads)
             total = plan.products * len(plan.panels)
-            sweep = _Sweep(S, crew, inner, ranges, total, progress)
+            sweep = Sweep(S, crew, inner, ranges, total, progress)
             outer.map(run_panel, plan.panels)
         self._warn_if_collapsed(target)
         return target
@@ -396,7 +272,7 @@ class _Task:
         with np.errstate(over="ignore"):
             return X.astype(self.working, copy=False)
 
-    def _run_panel(self, sweep: _Sweep, source: Any, panel: slice, target: Array) -> None:
+    def _run_panel(self, sweep: Sweep, source: Any, panel: slice, target: Array) -> None:
         M, R, d = self.shape
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if self.plan.side == "features":
@@ -425,7 +301,7 @@ class _Task:
         if filled is not part:
             part[...] = filled
 
-    def _propagate(self, sweep: _Sweep, X: Array, keep: Array | None, out: Array) -> None:
+    def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
         if self.coefficients is None:
             stepwise(sweep, X, self.schemes, keep, out)  # type: ignore[arg-type]
         else:

@@ -52,6 +52,10 @@ class Entries:
             return cls(sp.csr_array(matrix.astype(number, copy=False)), name, weighted)
         if matrix.format not in ("csr", "csc", "bsr"):
             try:
+                if matrix.format == "lil" and list(map(len, matrix.rows)) != list(
+                    map(len, matrix.data)
+                ):
+                    raise ValueError("its rows have more indices than values, or fewer")
                 coo = matrix.tocoo()
             except (IndexError, ValueError) as error:
                 raise InputError(
@@ -69,9 +73,8 @@ class Entries:
     ) -> Entries:
         """Read entry after entry, as in a COO matrix or a list of edges."""
         where = "edge {}: node" if name == "edge" else name + " entry {}: index"
-        if not len(rows) == len(columns) == len(data) or {rows.dtype.kind, columns.dtype.kind} - {
-            *"iu"
-        }:
+        whole = rows.dtype.kind in "iu" and columns.dtype.kind in "iu"
+        if not whole or not len(rows) == len(columns) == len(data):
             raise InputError(
                 f"{name} must have a whole row and column number for each value. Got "
                 f"{len(rows)} rows of {rows.dtype}, {len(columns)} columns of {columns.dtype} and "
@@ -200,6 +203,17 @@ def check_finite(matrix: Any, name: str) -> None:
 def float_type(dtype: np.dtype[Any]) -> Any:
     """The native float type that holds `dtype`: float32 where that is exact, else float64."""
     return np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64
+
+
+def working_type(dtype: Any) -> np.dtype[Any]:
+    """Read a precision to work in: float32 or float64."""
+    try:
+        read = np.dtype(object if dtype is None else dtype)  # NumPy reads None as float64
+    except TypeError:
+        read = np.dtype(object)
+    if read not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InputError(f"dtype must be float32 or float64. Got {dtype!r}.")
+    return read
 
 
 def index_type(num_nodes: int) -> type[np.signedinteger[Any]]:

@@ -28,6 +28,7 @@ from heatgraph.entries import (
     check_real,
     float_type,
     index_type,
+    working_type,
 )
 from heatgraph.errors import InputError
 
@@ -338,17 +339,6 @@ class Operator:
 
     def __matmul__(self, X: Any) -> Any:
         return self.to_scipy() @ X
-
-
-def working_type(dtype: Any) -> np.dtype[Any]:
-    """Read a precision to work in: float32 or float64."""
-    try:
-        read = np.dtype(object if dtype is None else dtype)  # NumPy reads None as float64
-    except TypeError:
-        read = np.dtype(object)
-    if read not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InputError(f"dtype must be float32 or float64. Got {dtype!r}.")
-    return read
 
 
 def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]:

@@ -1,0 +1,146 @@
+"""The two ways to apply r(S) to a panel of columns, knowing nothing of what r is called.
+
+`chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
+`stepwise` takes the literal steps of a scheme. Both see S only through a `Sweep`, which spreads
+each product over threads.
+
+Shapes: X is (n, w), S is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.crew import Crew
+from heatgraph.graph import Operator
+from heatgraph.schedule import even_ranges, feature_blocks
+from heatgraph.schemes import SteppedScheme
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], object]
+
+
+@dataclass
+class Sweep:
+    """Products of S with panels. Between two of its calls to a kernel, work can be stopped.
+
+    `crew` does the whole diffusion; `sharing` is the same crew when its threads share the rows of
+    one panel, and a crew of one when each has panels of its own.
+    """
+
+    S: Operator
+    crew: Crew
+    sharing: Crew
+    ranges: list[tuple[int, int]]
+    total: int
+    progress: Progress | None
+    done: int = 0
+    lock: Any = field(default_factory=threading.Lock)
+
+    def recur(
+        self,
+        alpha: float,
+        beta: float,
+        current: Array,
+        out: Array,
+        coefficients: Array | None = None,
+        accumulators: Array | None = None,
+    ) -> None:
+        """Do ``out <- alpha S current + beta out`` and accumulate: see :mod:`heatgraph.kernels`."""
+        from heatgraph.kernels import recur
+
+        if coefficients is None or accumulators is None:
+            coefficients, accumulators = np.empty(0, dtype=out.dtype), out[np.newaxis]
+        self._share(
+            lambda start, stop: recur(
+                self.S, start, stop, alpha, beta, current, out, coefficients, accumulators
+            ),
+            self.ranges,
+        )
+        if self.progress is not None:
+            with self.lock:
+                self.done += 1
+                self.progress(self.done, self.total)
+
+    def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
+        """Sum ``coefficients[m, k] vectors[k]`` over k."""
+        from heatgraph.kernels import combine
+
+        _, rows, width = vectors.shape
+        self._share(
+            lambda start, stop: combine(start, stop, coefficients, vectors, out),
+            even_ranges(rows, coefficients.size * width),
+        )
+
+    def contract(self, kernel_columns: Array, X: Any) -> Array:
+        """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
+        if X is None:
+            return kernel_columns.T
+        n, width = kernel_columns.shape
+        product = np.zeros((width, X.shape[1]), dtype=kernel_columns.dtype)
+        for start, stop in feature_blocks(X, width):
+            self._check()
+            part = X if stop - start == n else X[start:stop]
+            part = part.astype(product.dtype, copy=False)
+            product += (part.T @ kernel_columns[start:stop]).T
+        return product
+
+    def _share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
+        def one(rows: tuple[int, int]) -> None:
+            self._check()
+            work(*rows)
+
+        self.sharing.map(one, ranges)
+
+    def _check(self) -> None:
+        if self.crew.stopping:
+            raise CancelledError
+
+
+def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array) -> None:
+    """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
+
+    `X` (n, w) is used up. All rows are accumulated as the vectors come. At a few rows it is cheaper
+    to keep the vectors there and to sum them at the end.
+    """
+    by_term = np.ascontiguousarray(coefficients.T)
+    current, other = X, np.zeros_like(X)
+    if keep is None:
+        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
+    else:
+        vectors = np.empty((len(by_term), len(keep), X.shape[1]), dtype=X.dtype)
+        X.take(keep, axis=0, out=vectors[0], mode="clip")
+    for k in range(1, len(by_term)):
+        alpha, beta = (1, 0) if k == 1 else (2, -1)
+        if keep is None:
+            sweep.recur(alpha, beta, current, other, by_term[k], sums)
+        else:
+            sweep.recur(alpha, beta, current, other)
+            other.take(keep, axis=0, out=vectors[k], mode="clip")
+        current, other = other, current
+    if keep is not None:
+        sweep.combine(coefficients, vectors, sums)
+
+
+def stepwise(
+    sweep: Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None, results: Array
+) -> None:
+    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows."""
+
+    def product(Y: Array) -> Array:
+        SY = np.zeros_like(Y)
+        sweep.recur(1, 0, Y, SY)
+        return SY
+
+    for scheme, result in zip(schemes, results, strict=True):
+        Y = X
+        for _ in range(scheme.K):
+            Y = scheme.step(product, Y)
+        result[...] = Y if keep is None else Y[keep]
