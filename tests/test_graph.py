@@ -483,6 +483,13 @@ class TestOperator:
         assert s.min() >= -1 - 1e-12
         assert s.max() == pytest.approx(1)
 
+    @pytest.mark.parametrize("self_loops", [True, False])
+    @given(A=adjacencies())
+    def test_stationary_vector(self, self_loops, A):
+        v = Graph(A).stationary(self_loops)
+        assert (v > 0).all()
+        assert_allclose(dense_operator(A, self_loops) @ v, v)
+
     def test_existing_self_loops_count(self):
         S = Graph(np.array([[1.0]])).operator().to_scipy().toarray()
         assert_array_equal(S, [[1]])

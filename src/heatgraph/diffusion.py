@@ -45,7 +45,7 @@ Method = Literal["auto", "chebyshev", "steps"]
 # A series cannot be told from its rounding below this.
 TIGHTEST_TOLERANCE = 1e-13
 # Work is done in float64 where float32 would change the result at equilibrium by more than this.
-SPOILED = 1e-4
+MOST_DRIFT = 1e-4
 
 
 def diffuse(
@@ -196,7 +196,7 @@ def plan(
     12
     """
     if scheme is None or isinstance(scheme, str | Scheme) or T is not None or K is not None:
-        scheme = [scheme_from(T, K, scheme)]  # type: ignore[arg-type]
+        scheme = [scheme_from(T, K, scheme)]
     return _prepare(
         graph, scheme, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
         allocates=out is None,
@@ -207,8 +207,8 @@ def plan(
 class _Task:
     """A diffusion whose arguments are checked and whose course is settled.
 
-    `coefficients` (M, terms) is None for literal steps; `dtype` is that of the result, and
-    `working` that of everything else.
+    `course` is the coefficients (M, terms) of the schemes' series, or else the schemes whose
+    literal steps are taken; `dtype` is that of the result, and `working` that of everything else.
     """
 
     graph: Graph
@@ -217,7 +217,7 @@ class _Task:
     self_loops: bool
     dtype: np.dtype[Any]
     working: np.dtype[Any]
-    coefficients: Array | None
+    course: Array | list[SteppedScheme]
     plan: Plan
 
     @property
@@ -302,10 +302,10 @@ class _Task:
             part[...] = filled
 
     def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
-        if self.coefficients is None:
-            stepwise(sweep, X, self.schemes, keep, out)  # type: ignore[arg-type]
+        if isinstance(self.course, list):
+            stepwise(sweep, X, self.course, keep, out)
         else:
-            chebyshev(sweep, X, self.coefficients, keep, out)
+            chebyshev(sweep, X, self.course, keep, out)
 
     def _warn_if_collapsed(self, target: Array) -> None:
         """Warn when nothing is left but, in every component, a multiple of the equilibrium.
@@ -317,8 +317,7 @@ class _Task:
         if not any(vanished):
             return
         component = self.graph.components
-        equilibrium = np.sqrt(self.graph.degrees + self.self_loops)
-        equilibrium[equilibrium == 0] = 1
+        equilibrium = self.graph.stationary(self.self_loops)
         if self.rows is not None:
             component, equilibrium = component[self.rows], equilibrium[self.rows]
         _, first, place = np.unique(component, return_index=True, return_inverse=True)
@@ -364,32 +363,33 @@ def _prepare(
     working = _working_precision(listed, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")
+    course: Array | list[SteppedScheme]
     if method == "steps":
-        coefficients, error_bound = None, 0.0
-        products = _literal_products(listed)
+        course, error_bound, degree = _with_steps(listed), 0.0, None
+        products = sum(int(scheme.degree) for scheme in course)
     else:
-        coefficients, error_bound = _coefficients(listed, float(tol), working)
-        products = coefficients.shape[1] - 1
+        course, error_bound = _coefficients(listed, float(tol), working)
+        products = degree = course.shape[1] - 1
     plan = make_plan(
         graph,
         len(listed),
         rows,
         dtype,
         working,
-        degree=None if coefficients is None else products,
+        degree=degree,
         products=products,
         error_bound=error_bound,
         budget=memory_bytes(memory_budget),
         threads=thread_count(n_threads),
         allocates=allocates,
     )
-    return _Task(graph, listed, rows, self_loops, dtype, working, coefficients, plan)
+    return _Task(graph, listed, rows, self_loops, dtype, working, course, plan)
 
 
 def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Choose float64 where S, rounded to `dtype`, would move the result at equilibrium too far."""
     epsilon = float(np.finfo(dtype).eps)
-    if any(abs(1 - scheme.decay(epsilon)) > SPOILED for scheme in schemes):
+    if any(abs(1 - scheme.decay(epsilon)) > MOST_DRIFT for scheme in schemes):
         return np.dtype(np.float64)
     return dtype
 
@@ -406,14 +406,15 @@ def _coefficients(
     return table, max(bound for _, bound in series)
 
 
-def _literal_products(schemes: Sequence[Scheme]) -> int:
-    for scheme in schemes:
-        if not isinstance(scheme, SteppedScheme):
-            raise InputError(
-                f"{scheme} has no literal steps. Use method='chebyshev', or a scheme with a number "
-                "of steps K."
-            )
-    return sum(int(scheme.degree) for scheme in schemes)
+def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
+    stepped = [scheme for scheme in schemes if isinstance(scheme, SteppedScheme)]
+    if len(stepped) < len(schemes):
+        without = next(scheme for scheme in schemes if not isinstance(scheme, SteppedScheme))
+        raise InputError(
+            f"{without} has no literal steps. Use method='chebyshev', or a scheme with a number of "
+            "steps K."
+        )
+    return stepped
 
 
 def _cut(X: Any, panel: slice, dtype: np.dtype[Any]) -> Array:

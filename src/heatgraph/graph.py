@@ -222,6 +222,11 @@ class Graph:
             return np.diff(self.indptr).astype(np.float64)
         return np.asarray(self.adjacency @ np.ones(self.num_nodes))
 
+    def stationary(self, self_loops: bool = True) -> npt.NDArray[np.float64]:
+        """A positive vector v with S v = v: square roots of degrees, and 1 where S is 1."""
+        degrees = self.degrees + self_loops
+        return np.sqrt(np.where(degrees > 0, degrees, 1.0))
+
     @cached_property
     def components(self) -> npt.NDArray[np.int32]:
         """The number of each node's connected component, from 0."""

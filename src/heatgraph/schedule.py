@@ -42,8 +42,10 @@ WORTH_SHARING = 4_000_000
 ACCESSES_PER_ROW = 3
 # Share of the columns that may be in work at once.
 MOST_IN_WORK = 2 / 3
-# A multiply-add of BLAS, or of SciPy's product with sparse features, against one of the kernels.
-BLAS_COST = 0.1
+# Multiply-adds against those of a product with S: dense ones, which stay in the cache, and those of
+# SciPy's product with sparse features.
+DENSE_COST = 0.1
+SPARSE_COST = 0.5
 # Panels that the literal steps keep alive at once: the four stages of Runge-Kutta and their sums.
 STEPWISE_PANELS = 8
 # Rows of dense features that are converted to another precision at a time.
@@ -273,10 +275,11 @@ def _cheaper_side(
     if rows is None:
         return "features"
     n, R, d = graph.num_nodes, len(rows), graph.num_features
-    stored = graph.features.nnz if sp.issparse(graph.features) else n * d
+    X = graph.features
+    contraction = SPARSE_COST * X.nnz if sp.issparse(X) else DENSE_COST * n * d
     per_column = products * _product_work(n, len(graph.indices))
-    by_features = d * per_column + BLAS_COST * M * (degree or 0) * R * d
-    by_rows = R * per_column + 2 * M * products * n * R + BLAS_COST * M * stored * R
+    by_features = d * per_column + DENSE_COST * M * (degree or 0) * R * d
+    by_rows = R * per_column + 2 * M * products * n * R + M * contraction * R
     return "rows" if by_rows < by_features else "features"
 
 

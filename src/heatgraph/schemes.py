@@ -267,7 +267,7 @@ def SIGN(r: int) -> tuple[Euler, ...]:
     return tuple(SGC(k) for k in range(_checked_steps(r, T=0.0) + 1))
 
 
-def scheme_from(T: float | None, K: int | None, scheme: str | Scheme | None) -> Scheme:
+def scheme_from(T: float | None, K: int | None, scheme: Any) -> Scheme:
     """Read the three arguments by which users name a scheme.
 
     A scheme object stands for itself. Otherwise T is needed, and the name decides; without a name,

@@ -221,11 +221,10 @@ def _heat_distance(T1: float, T2: float, largest: float) -> float:
 
 
 def _null_space(graph: Graph, self_loops: bool) -> Any:
-    """Unit vectors that S leaves alone, (n, components): square roots of degrees, by component."""
-    weight = graph.degrees + self_loops
-    weight[weight == 0] = 1
-    component = graph.components
-    values = np.sqrt(weight / np.bincount(component, weight)[component])
+    """Unit vectors that S leaves alone, (n, components): its stationary vector, by component."""
+    stationary, component = graph.stationary(self_loops), graph.components
+    norms = np.sqrt(np.bincount(component, stationary**2))
+    values = stationary / norms[component]
     return sp.csr_array((values, (np.arange(graph.num_nodes), component)))
 
 
