@@ -13,9 +13,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, TypeVar
 
-import numpy as np
-
-from heatgraph.errors import InputError
+from heatgraph.entries import whole_number
 
 Item = TypeVar("Item")
 
@@ -63,6 +61,4 @@ def thread_count(n_threads: int | None) -> int:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
-        raise InputError(f"n_threads must be a whole number >= 1. Got {n_threads!r}.")
-    return int(n_threads)
+    return whole_number(n_threads, "n_threads")

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from heatgraph.crew import Crew, thread_count
 from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning, InputError, warn
-from heatgraph.graph import Graph, node_indices
+from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.propagation import Progress, Sweep, chebyshev, stepwise
 from heatgraph.schedule import (
     BLOCK_ROWS,
@@ -347,8 +347,7 @@ def _prepare(
     allocates: bool,
 ) -> _Task:
     """Check every argument and make the plan, before anything large is allocated."""
-    if not isinstance(graph, Graph):
-        raise InputError(f"graph must be a heatgraph.Graph. Got {type(graph).__name__}.")
+    check_graph(graph)
     listed = list(schemes) if isinstance(schemes, Iterable) else []
     if not listed or not all(isinstance(scheme, Scheme) for scheme in listed):
         raise InputError(
@@ -357,9 +356,7 @@ def _prepare(
         )
     if method not in ("auto", "chebyshev", "steps"):
         raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
-    if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= tol < 1:
-        raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
-    dtype = working_type(dtype)
+    dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
     working = _working_precision(listed, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")
@@ -379,11 +376,20 @@ def _prepare(
         degree=degree,
         products=products,
         error_bound=error_bound,
-        budget=memory_bytes(memory_budget),
-        threads=thread_count(n_threads),
+        budget=budget,
+        threads=threads,
         allocates=allocates,
     )
     return _Task(graph, listed, rows, self_loops, dtype, working, course, plan)
+
+
+def check_engine(
+    tol: Any, dtype: Any, memory_budget: Any, n_threads: Any
+) -> tuple[np.dtype[Any], float, int]:
+    """Check how a diffusion is to be done: precision, bytes and threads come back as read."""
+    if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= float(tol) < 1:
+        raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
+    return working_type(dtype), memory_bytes(memory_budget), thread_count(n_threads)
 
 
 def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:

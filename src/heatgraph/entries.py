@@ -200,6 +200,13 @@ def check_finite(matrix: Any, name: str) -> None:
         )
 
 
+def whole_number(value: Any, name: str) -> int:
+    """Read a whole number >= 1, such as a number of things."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name} must be a whole number >= 1. Got {value!r}.")
+    return int(value)
+
+
 def float_type(dtype: np.dtype[Any]) -> Any:
     """The native float type that holds `dtype`: float32 where that is exact, else float64."""
     return np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64

@@ -36,6 +36,14 @@ class CollapseWarning(HeatgraphWarning):
     """T is so large that features no longer tell nodes of a component apart."""
 
 
+class ConvergenceWarning(HeatgraphWarning):
+    """A classifier stopped before it reached the optimum."""
+
+
+class UnknownClassWarning(HeatgraphWarning):
+    """A class has no training node, so it is never predicted."""
+
+
 def warn(message: str, kind: type[HeatgraphWarning]) -> None:
     """Warn at the caller's line: the innermost one that is not in this package."""
     depth, frame = 1, sys._getframe(0)

@@ -346,6 +346,15 @@ class Operator:
         return self.to_scipy() @ X
 
 
+def check_graph(graph: Any) -> None:
+    """Refuse what is not a Graph, and say how to make one."""
+    if not isinstance(graph, Graph):
+        raise InputError(
+            f"graph must be a heatgraph.Graph. Got {type(graph).__name__}; "
+            "Graph(adjacency, features) makes one."
+        )
+
+
 def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]:
     """Read a choice of nodes, given as indices or as a boolean mask, into indices.
 

@@ -25,7 +25,7 @@ import numbers
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -296,6 +296,22 @@ def scheme_from(T: float | None, K: int | None, scheme: Any) -> Scheme:
     if K is None:
         raise InputError(f"scheme={scheme!r} needs a number of steps: give K, such as K=250.")
     return kind(T, K)
+
+
+def scheme_record(scheme: Scheme) -> dict[str, Any]:
+    """Write a scheme as plain values, which `scheme_from_record` reads again."""
+    return {"kind": type(scheme).__name__, **asdict(scheme)}  # type: ignore[call-overload]
+
+
+def scheme_from_record(record: dict[str, Any]) -> Scheme:
+    """Read what `scheme_record` wrote; anything else is a ValueError."""
+    kinds = {kind.__name__: kind for kind in (Heat, Euler, RungeKutta4, PersonalizedPageRank)}
+    settings = dict(record)
+    try:
+        scheme: Scheme = kinds[settings.pop("kind")](**settings)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{record!r} is no scheme") from error
+    return scheme
 
 
 def _one_plus_to_the(y: npt.NDArray[np.float64], K: int) -> npt.NDArray[np.float64]:

@@ -1,0 +1,491 @@
+"""DGC as a scikit-learn estimator whose input is a graph.
+
+Fitting diffuses features at the labelled nodes and trains a linear head Theta, b on them:
+softmax(r(S)[train] X Theta + b). Predicting diffuses the C columns X Theta instead of the d columns
+X, which is the same by associativity and much cheaper.
+"""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from heatgraph import tuning
+from heatgraph.calibration import best_temperature
+from heatgraph.diffusion import check_engine, diffuse
+from heatgraph.entries import whole_number
+from heatgraph.errors import ConvergenceWarning, FileFormatError, InputError, StabilityWarning, warn
+from heatgraph.explanation import Explanation, explain
+from heatgraph.files import from_plain, read_tensors, to_plain, write_tensors
+from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.heads import Head
+from heatgraph.labels import Labels, training_nodes
+from heatgraph.scaling import Scaling, fitting_scalings
+from heatgraph.schemes import scheme_from_record, scheme_record
+from heatgraph.space import Setting, Space
+
+Array = npt.NDArray[Any]
+
+# What a file of ours says that it holds.
+KIND = "DGCClassifier"
+
+
+class DGCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Label the nodes of a graph by Decoupled Graph Convolution.
+
+    Features diffuse along the edges for a time T, and softmax regression reads the result. What is
+    "auto" is chosen on validation nodes, or by cross-validation on the training labels.
+
+    Every parameter marked * also takes a list of candidates, among which is chosen likewise.
+
+    Parameters
+    ----------
+    T : "auto" or float *
+        Terminal time, >= 0; 0 leaves the graph aside.
+    K : int, optional *
+        Number of steps. Without it, the heat kernel: the limit of infinitely many steps.
+    scheme : {"heat", "euler", "rk4"} or Scheme, optional *
+        By default Euler if K is given, else heat. A scheme object, such as ``SGC(2)``, comes
+        without T and K.
+    self_loops : bool *
+        Whether the Laplacian is that of A + I, or of A.
+    feature_scaling : {"auto", "none", "rows", "sqrt", "idf", "idf-sqrt", "standard"} *
+        What is done to features before they diffuse (see `heatgraph.scaling`), with statistics of
+        the training nodes alone. "auto" standardises, but scales words and counts (sparse features
+        that are not negative) by row; if there is a search, it chooses among the ways to do so.
+    solver : {"lbfgs", "adam"}
+        "lbfgs" goes to the optimum; "adam" trains as the paper does.
+    learning_rate : float *
+        Of Adam.
+    epochs : int
+        Of Adam.
+    weight_decay : "auto" or float *
+        L2 penalty on weights and bias, beside the mean loss.
+    tol : float
+        Bound on the error of the diffusion.
+    random_state : int, RandomState or Generator, optional
+        For Adam's initial weights and for folds. None is a fixed seed: refitting gives the same
+        result.
+    n_threads : int, optional
+        By default every core.
+    memory_budget : int or str, optional
+        Bytes, or a text such as "4GB", for a diffusion. By default the machine's memory.
+    calibrate : bool
+        Whether to divide scores by a temperature, fitted on validation nodes or in folds, so that
+        probabilities mean what they say. Predictions stay the same.
+    dtype : {"float32", "float64"}
+        Precision of the diffusion and of the weights.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    T_, K_, scheme_, self_loops_, feature_scaling_, weight_decay_, learning_rate_
+        The settings in use, chosen or given; `scheme_` is a scheme object.
+    coef_ : array of shape (C, d)
+    intercept_ : array of shape (C,)
+    converged_ : bool
+        Whether L-BFGS reached the optimum. (Adam takes its epochs and is done.)
+    temperature_ : float
+        1 unless `calibrate`.
+    search_ : list of dict
+        Every setting tried, with its accuracy and log-loss on validation nodes or folds; empty if
+        there was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
+    graph_ : Graph
+        The graph that was fitted; a model that was loaded has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatgraph import DGCClassifier, Graph
+    >>> ring = Graph.from_edges(range(8), [1, 2, 3, 0, 5, 6, 7, 4], num_nodes=8, symmetrize="max")
+    >>> clf = DGCClassifier(T=2.0, weight_decay=1e-3)
+    >>> clf.fit(ring, ["a", None, None, None, "b", None, None, None]).predict()
+    array(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        T: Any = "auto",
+        K: Any = None,
+        scheme: Any = None,
+        self_loops: Any = True,
+        feature_scaling: Any = "auto",
+        solver: Literal["lbfgs", "adam"] = "lbfgs",
+        learning_rate: Any = 0.2,
+        epochs: int = 100,
+        weight_decay: Any = "auto",
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        memory_budget: int | float | str | None = None,
+        calibrate: bool = False,
+        dtype: Any = "float32",
+    ) -> None:
+        self.T = T
+        self.K = K
+        self.scheme = scheme
+        self.self_loops = self_loops
+        self.feature_scaling = feature_scaling
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.weight_decay = weight_decay
+        self.tol = tol
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.memory_budget = memory_budget
+        self.calibrate = calibrate
+        self.dtype = dtype
+
+    def fit(
+        self,
+        graph: Graph,
+        y: Any,
+        train: Any = None,
+        val: Any = None,
+        *,
+        progress: tuning.Progress | None = None,
+    ) -> DGCClassifier:
+        """Learn from the labelled nodes of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+        y : sequence of length n
+            A label per node, of any kind; -1, None or NaN where there is none.
+        train : indices or mask, optional
+            Nodes to learn from; by default all that have a label and are not in `val`.
+        val : indices or mask, optional
+            Nodes on which settings are chosen, and only that. Without them it is done by
+            cross-validation among the training nodes.
+        progress : callable, optional
+            Called as ``progress(stage, done, total)``.
+        """
+        space = self._space()
+        task, classes = self._task(graph, y, train, val)
+        space = space.settle(fitting_scalings(graph.features, task.train))
+        report = progress or (lambda *_: None)
+        outcomes: list[tuning.Outcome] = []
+        setting = space.only()
+        if setting is None:
+            setting, outcomes = tuning.search(task, space, report)
+        report("fit", 0, 1)
+        scaling, fit = task.fit(setting)
+        if not fit.converged.all():
+            warn(
+                f"the head did not converge: with weight_decay={setting.weight_decay:g} the "
+                "optimum is very far away, or nowhere. Choose a larger one.",
+                ConvergenceWarning,
+            )
+        self.graph_ = graph
+        self.classes_ = classes
+        self.search_ = [outcome.record() for outcome in outcomes]
+        self.n_features_in_ = graph.num_features
+        self.converged_ = bool(fit.converged.all())
+        self.temperature_ = 1.0
+        self._settle(setting, scaling, fit.Theta[0, 0].T, fit.bias[0, 0])
+        if self.calibrate:
+            held_out = self._validation_scores(task, setting)
+            self.temperature_ = best_temperature(*held_out)
+        report("fit", 1, 1)
+        return self
+
+    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Scores of the classes; for two classes, those of the second less those of the first.
+
+        Parameters
+        ----------
+        graph : Graph, optional
+            Any graph with the same features; by default the one that was fitted.
+        nodes : indices or mask, optional
+            Nodes to score; by default all.
+
+        Returns
+        -------
+        array of shape (m, C), or (m,) for two classes
+        """
+        scores = self._scores(graph, nodes)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Probabilities of the classes, of shape (m, C). Parameters as in `decision_function`."""
+        scores = self._scores(graph, nodes).astype(np.float64)
+        return np.asarray(scipy.special.softmax(scores / self.temperature_, axis=1))
+
+    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Labels of shape (m,). Parameters as in `decision_function`."""
+        best = self._scores(graph, nodes).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
+        """Share of nodes that are labelled right.
+
+        Parameters
+        ----------
+        graph : Graph or None
+            None is the graph that was fitted.
+        y : sequence of length n
+            True labels.
+        nodes : indices or mask, optional
+            Nodes to count; by default all that have a label in `y`.
+        """
+        graph = self._checked_graph(graph)
+        labels = Labels.read(y, graph.num_nodes)
+        counted = labels.labelled(nodes, "nodes")
+        if len(counted) == 0:
+            raise InputError("there is no labelled node to score.")
+        codes = labels.encode(self.classes_, counted)
+        return float((self._scores(graph, counted).argmax(axis=1) == codes).mean())
+
+    def explain(
+        self, node: int, label: Any = None, top: int = 10, graph: Graph | None = None
+    ) -> Explanation:
+        """Tell which source nodes and features a node's score is made of, exactly.
+
+        Parameters
+        ----------
+        node : int
+            Index of the node.
+        label : optional
+            The class whose score is explained; by default the predicted one. For two classes it is
+            the decision function, with the sign that speaks for the label.
+        top : int
+            How many of the largest shares to list.
+        graph : Graph, optional
+            By default the one that was fitted.
+        """
+        graph = self._checked_graph(graph)
+        (node,) = node_indices([node], graph.num_nodes, "node")
+        scores = self._scores(graph, [node])[0]
+        classes = self.classes_.tolist()
+        if label is not None and label not in classes:
+            raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
+        chosen = int(scores.argmax()) if label is None else classes.index(label)
+        weights, bias = self.coef_.astype(np.float64), self.intercept_.astype(np.float64)
+        theta, b, score = weights[chosen], bias[chosen], scores[chosen]
+        if len(classes) == 2:
+            theta, b, score = (part[chosen] - part[1 - chosen] for part in (weights, bias, scores))
+        kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")
+        return explain(
+            graph,
+            self.scaling_,
+            kernel[0],
+            theta,
+            node=int(node),
+            label=classes[chosen],
+            score=float(score),
+            bias=float(b),
+            probability=float(scipy.special.softmax(scores / self.temperature_)[chosen]),
+            top=whole_number(top, "top"),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a file, whole or not at all; `heatgraph.load` reads it.
+
+        The graph is not in it.
+        """
+        check_is_fitted(self)
+        content, tensors = _described(self)
+        write_tensors(path, KIND, content, tensors)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _space(self) -> Space:
+        return Space.read(
+            T=self.T,
+            K=self.K,
+            scheme=self.scheme,
+            self_loops=self.self_loops,
+            feature_scaling=self.feature_scaling,
+            weight_decay=self.weight_decay,
+            learning_rate=self.learning_rate,
+        )
+
+    def _task(self, graph: Graph, y: Any, train: Any, val: Any) -> tuple[tuning.Task, Array]:
+        """Check everything that `fit` is given, and the parameters, before any work is done."""
+        check_graph(graph)
+        if self.solver not in ("lbfgs", "adam"):
+            raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
+        if not isinstance(self.calibrate, bool | np.bool_):
+            raise InputError(f"calibrate must be True or False. Got {self.calibrate!r}.")
+        check_engine(**self._engine())
+        epochs, seed = whole_number(self.epochs, "epochs"), _seed(self.random_state)
+        labels = Labels.read(y, graph.num_nodes)
+        learning, checking = training_nodes(labels, train, val)
+        classes = labels.classes(learning)
+        task = tuning.Task(
+            graph=graph,
+            train=learning,
+            codes=labels.encode(classes, learning),
+            val=checking,
+            val_codes=None if checking is None else labels.encode(classes, checking),
+            num_classes=len(classes),
+            head=Head(self.solver, epochs, seed),
+            engine=self._engine(),
+            seed=seed,
+        )
+        return task, classes
+
+    def _settle(
+        self,
+        setting: Setting,
+        scaling: Scaling,
+        coef: Array,
+        intercept: Array,
+    ) -> None:
+        """Set the fitted attributes that make a model."""
+        self.scheme_ = setting.scheme
+        self.T_ = getattr(setting.scheme, "T", None)
+        self.K_ = getattr(setting.scheme, "K", None)
+        self.self_loops_ = setting.self_loops
+        self.feature_scaling_ = setting.feature_scaling
+        self.weight_decay_ = setting.weight_decay
+        self.learning_rate_ = setting.learning_rate
+        self.scaling_ = scaling
+        self.coef_ = coef
+        self.intercept_ = intercept
+
+    def _validation_scores(
+        self, task: tuning.Task, setting: Setting
+    ) -> tuple[Array, npt.NDArray[np.int64]]:
+        """Scores of nodes that were not learned from, and their classes."""
+        if task.val is None or task.val_codes is None:
+            return task.held_out_scores(setting)
+        return self._scores(self.graph_, task.val), task.val_codes
+
+    def _scores(self, graph: Graph | None, nodes: Any) -> Array:
+        """Scores (m, C): the columns X Theta, diffused, and the bias."""
+        graph = self._checked_graph(graph)
+        if nodes is not None:
+            nodes = node_indices(nodes, graph.num_nodes, "nodes")
+        Theta = np.ascontiguousarray(self.coef_.T)
+        if graph.features is not None:
+            Theta = self.scaling_.times(graph.features, Theta)
+        scores = self._diffused(graph.with_features(Theta)) + self.intercept_
+        return scores if nodes is None else scores[nodes]
+
+    def _diffused(self, graph: Graph, **options: Any) -> Array:
+        engine = self._engine() | options
+        return diffuse(graph, scheme=self.scheme_, self_loops=self.self_loops_, **engine)
+
+    def _engine(self) -> dict[str, Any]:
+        return {
+            "tol": self.tol,
+            "dtype": self.dtype,
+            "n_threads": self.n_threads,
+            "memory_budget": self.memory_budget,
+        }
+
+    def _checked_graph(self, graph: Graph | None) -> Graph:
+        """The graph to predict on, if it is one that the model can read."""
+        check_is_fitted(self)
+        if graph is None:
+            graph = getattr(self, "graph_", None)
+            if graph is None:
+                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
+        check_graph(graph)
+        if graph.num_features != self.n_features_in_:
+            raise InputError(
+                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
+                f"with {graph.num_features:,}."
+            )
+        if not self.n_features_in_ and graph.num_nodes != self.coef_.shape[1]:
+            raise InputError(
+                "the model was fitted without features, so it knows nodes by their place only: it "
+                f"labels the graph of {self.coef_.shape[1]:,} nodes that it was fitted on. Got one "
+                f"of {graph.num_nodes:,} nodes."
+            )
+        return graph
+
+
+def load(path: str | Path) -> DGCClassifier:
+    """Read a model that `DGCClassifier.save` wrote.
+
+    Nothing in the file is ever run. One that is incomplete, altered, of another kind or of a newer
+    form is refused with the reason.
+    """
+    content, tensors = read_tensors(path, KIND)
+    try:
+        return _restored(content, tensors)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path} does not hold a whole model: {error!r}.") from error
+
+
+def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Plain values and arrays that make a model."""
+    parameters = model.get_params()
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = None  # a generator's state is of no use to a fitted model
+    content = {
+        "parameters": {name: to_plain(value) for name, value in parameters.items()},
+        "classes": to_plain(model.classes_),
+        "classes_dtype": model.classes_.dtype.str,
+        "scheme": scheme_record(model.scheme_),
+        "self_loops": bool(model.self_loops_),
+        "feature_scaling": model.feature_scaling_,
+        "weight_decay": model.weight_decay_,
+        "learning_rate": model.learning_rate_,
+        "converged": model.converged_,
+        "temperature": model.temperature_,
+        "num_features": model.n_features_in_,
+        "search": model.search_,
+        "versions": _versions(),
+    }
+    tensors = {"Theta": model.coef_.T, "bias": model.intercept_}
+    for name in ("factor", "shift"):
+        if getattr(model.scaling_, name) is not None:
+            tensors[name] = getattr(model.scaling_, name)
+    return content, tensors
+
+
+def _restored(content: dict[str, Any], tensors: dict[str, Array]) -> DGCClassifier:
+    parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
+    model = DGCClassifier(**parameters)
+    classes = np.empty(len(content["classes"]), dtype=object)
+    classes[:] = content["classes"]
+    model.classes_ = classes.astype(content["classes_dtype"])
+    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StabilityWarning)  # said when it was fitted
+        scheme = scheme_from_record(content["scheme"])
+    setting = Setting(
+        scheme,
+        content["self_loops"],
+        scaling.name,
+        content["weight_decay"],
+        content["learning_rate"],
+    )
+    model._settle(setting, scaling, tensors["Theta"].T, tensors["bias"])
+    model.n_features_in_ = content["num_features"]
+    model.converged_ = content["converged"]
+    model.temperature_ = content["temperature"]
+    model.search_ = content["search"]
+    return model
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = ("heatgraph", "numpy", "scipy", "scikit-learn", "safetensors")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def _seed(random_state: Any) -> int:
+    """A seed from whatever scikit-learn takes for one; a fixed one from None."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(check_random_state(random_state).randint(2**31))

@@ -1,0 +1,366 @@
+"""Softmax regression: the linear classifier that reads diffused features.
+
+For features X (n, p) with classes y in 0, ..., C - 1, weights Theta (p, C) and bias b (C,), both
+heads go down the same objective,
+
+    J(Theta, b) = mean_i -log softmax(x_i Theta + b)[y_i] + weight_decay/2 (|Theta|^2 + |b|^2),
+
+where the bias is penalised like any other weight, as the paper's coupled weight decay does. `lbfgs`
+goes to its optimum, which is unique; `adam` takes the paper's 100 steps towards it.
+
+Conventions
+-----------
+``X``      (G, n, p): G sets of features of the same nodes, such as one per T
+``y``      (n,): classes, the same for each set
+``W``      settings: each is fitted to each set, all of them in one batched computation
+``Theta``  (G, W, p, C), and ``bias`` (G, W, C)
+
+Inside, weights are (W, C, p) and scores (W, C, n): one product of matrices serves all settings,
+sums over classes run along memory, and a setting that is done can be dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+
+# L-BFGS: pairs of steps and gradients that are remembered, and iterations after which to give up.
+MEMORY = 10
+MOST_ITERATIONS = 1000
+# How small the gradient is at the end, against its size at the start: for a final fit, and for one
+# that is only compared with others.
+FINE, ROUGH = 1e-6, 1e-3
+# Share of the decrease that the slope promises, which a step has to bring.
+SUFFICIENT_DECREASE = 1e-4
+MOST_HALVINGS = 30
+# Adam, as PyTorch has it.
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Heads fitted to G sets of features with W settings each."""
+
+    Theta: Array
+    bias: Array
+    converged: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Head:
+    """How heads are trained: a solver with what it needs besides the settings."""
+
+    solver: Literal["lbfgs", "adam"]
+    epochs: int
+    seed: int
+
+    def fit(
+        self,
+        X: Array,
+        y: Indices,
+        num_classes: int,
+        weight_decay: Sequence[float],
+        learning_rate: Sequence[float],
+    ) -> Fit:
+        """Train every setting on every set of features."""
+        if self.solver == "lbfgs":
+            return lbfgs(X, y, num_classes, weight_decay)
+        return adam(
+            X, y, num_classes, weight_decay, learning_rate, epochs=self.epochs, seed=self.seed
+        )
+
+    def scores(
+        self,
+        X: Array,
+        y: Indices,
+        num_classes: int,
+        weight_decay: Sequence[float],
+        learning_rate: Sequence[float],
+        others: Array,
+    ) -> Array:
+        """Scores (W, m, C) of `others` (m, p) after training on X (n, p), as a search needs them.
+
+        L-BFGS stays in a frame's coordinates, where weights of all p features are never formed, and
+        stops when settings can be told apart.
+        """
+        if self.solver == "lbfgs":
+            frame = Frame.of(X)
+            Phi, _ = minimise(frame, y, num_classes, weight_decay, ROUGH)
+            coordinates = frame.coordinates(others)
+            return _times(Phi.astype(coordinates.dtype), coordinates.T).swapaxes(1, 2)
+        fit = self.fit(X[np.newaxis], y, num_classes, weight_decay, learning_rate)
+        return np.asarray(others @ fit.Theta[0] + fit.bias[0][:, np.newaxis])
+
+
+def lbfgs(
+    X: Array,
+    y: Indices,
+    num_classes: int,
+    weight_decay: Sequence[float],
+) -> Fit:
+    """Find the optimum of J for every set of features and every weight decay."""
+    weights, converged = [], []
+    for features in X:
+        frame = Frame.of(features)
+        Phi, done = minimise(frame, y, num_classes, weight_decay, FINE)
+        weights.append((Phi @ frame.basis.T).swapaxes(1, 2).astype(X.dtype))
+        converged.append(done)
+    stacked = np.stack(weights)
+    return Fit(stacked[:, :, :-1], stacked[:, :, -1], np.stack(converged))
+
+
+def adam(
+    X: Array,
+    y: Indices,
+    num_classes: int,
+    weight_decay: Sequence[float],
+    learning_rate: Sequence[float],
+    *,
+    epochs: int,
+    seed: int,
+) -> Fit:
+    """Train as the paper does: PyTorch's Linear and Adam, full batches, W settings side by side.
+
+    Weights start uniform in +-1/sqrt(p), the same for every setting; weight decay is *coupled*,
+    that is, part of the gradient that Adam rescales. Every setting (weight_decay[w],
+    learning_rate[w]) comes out as it would alone.
+    """
+    G, n, p = X.shape
+    W = len(weight_decay)
+    rng = np.random.default_rng(seed)
+    bound = 1 / np.sqrt(p)
+    start = np.empty((num_classes, p + 1), dtype=X.dtype)
+    start[:, :p] = rng.uniform(-bound, bound, size=(num_classes, p))
+    start[:, p] = rng.uniform(-bound, bound, size=num_classes)
+    decay = _each(np.asarray(weight_decay, dtype=X.dtype))
+    rate = _each(np.asarray(learning_rate, dtype=X.dtype))
+    rows = np.ones((n, p + 1), dtype=X.dtype)
+    trained = np.empty((G, W, num_classes, p + 1), dtype=X.dtype)
+    for features, weights in zip(X, trained, strict=True):
+        rows[:, :p] = features
+        weights[:] = start
+        _adam(rows, y, weights, decay, rate, epochs)
+    trained = trained.swapaxes(2, 3)
+    return Fit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
+
+
+def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, epochs: int) -> None:
+    """Train weights (W, C, p + 1) in place."""
+    mean, square, work = (np.zeros_like(weights) for _ in range(3))
+    columns = np.ascontiguousarray(rows.T)
+    for epoch in range(1, epochs + 1):
+        _, residual = _cross_entropy(_times(weights, columns), y)
+        gradient = _times(residual, rows)
+        gradient += np.multiply(decay, weights, out=work)
+        np.subtract(gradient, mean, out=work)
+        work *= 1 - BETA_1
+        mean += work
+        np.square(gradient, out=work)
+        work *= 1 - BETA_2
+        square *= BETA_2
+        square += work
+        np.sqrt(square, out=work)
+        work *= 1 / np.sqrt(1 - BETA_2**epoch)
+        work += EPSILON
+        np.divide(mean, work, out=work)
+        work *= rate / (1 - BETA_1**epoch)
+        weights -= work
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Coordinates Z = [X, 1] V in which the columns of Z are orthogonal.
+
+    The r columns of V are orthonormal. With no more rows than columns they span the rows of [X, 1],
+    in which the optimum lies; otherwise they span everything. Either way |V Phi| = |Phi|, so that
+    nothing is lost, and the work is done in the smaller of the two sizes.
+
+    Shapes: Z is (n, r), V is (p + 1, r), and `squares` (r,) are the diagonal of Z^T Z.
+    """
+
+    Z: Array
+    basis: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, X: Array) -> Frame:
+        """Take the eigenvectors of the smaller of the two Gram matrices of [X, 1]."""
+        n, p = X.shape
+        if n > p:
+            gram = np.empty((p + 1, p + 1))
+            gram[:p, :p] = X.T @ X
+            gram[p, :p] = gram[:p, p] = X.sum(axis=0, dtype=np.float64)
+            gram[p, p] = n
+            squares, V = np.linalg.eigh(gram)
+            V = V.astype(X.dtype)
+            return cls(_read(X, V), V, np.maximum(squares, 0).astype(X.dtype))
+        rows = np.ones((n, p + 1))
+        rows[:, :p] = X
+        squares, U = np.linalg.eigh(rows @ rows.T)
+        present = squares > n * np.finfo(np.float64).eps * squares[-1]
+        squares = np.where(present, squares, 0)
+        lengths = np.sqrt(squares)
+        V = rows.T @ (U * np.divide(1, lengths, out=np.zeros_like(lengths), where=present))
+        return cls(U * lengths, V, squares)
+
+    def coordinates(self, X: Array) -> Array:
+        """Coordinates (m, r) of other rows of the same features."""
+        return _read(X, self.basis.astype(X.dtype, copy=False))
+
+
+def minimise(
+    frame: Frame,
+    y: Indices,
+    num_classes: int,
+    weight_decay: Sequence[float],
+    accuracy: float,
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Minimise J over Phi (W, C, r), the weights in a frame's coordinates, by L-BFGS.
+
+    The Hessian of the loss is at most Z^T Z / 2n for every class (Bohning 1992), which is diagonal
+    here: its inverse starts off L-BFGS's own, so that steps are of the right length from the first
+    and few are needed however the features are scaled. The search ends when the gradient, measured
+    in that metric, is `accuracy` times what it was at zero.
+    """
+    descent = _Descent(frame, y, num_classes, np.asarray(weight_decay))
+    Phi, converged = descent.Phi.copy(), np.zeros(len(descent.Phi), dtype=bool)
+    left = np.arange(len(Phi))
+    goal = accuracy**2 * descent.gradient_size()
+    for _ in range(MOST_ITERATIONS):
+        moved = descent.advance()
+        arrived = descent.gradient_size() <= goal[left]
+        Phi[left], converged[left] = descent.Phi, arrived
+        going = moved & ~arrived
+        if not going.any():
+            break
+        if not going.all():
+            left = left[going]
+            descent.keep(going)
+    return Phi, converged
+
+
+class _Descent:
+    """L-BFGS on J for W settings side by side: where each stands, and its last steps.
+
+    Shapes: Phi, gradient, steps and turns (of the gradient) are (W, C, r), scores (W, C, n), loss
+    and everything else that is a number per setting (W,).
+    """
+
+    def __init__(self, frame: Frame, y: Indices, num_classes: int, decay: Array) -> None:
+        self.Z, self.y = frame.Z, y
+        n, r = self.Z.shape
+        self.decay = decay.astype(self.Z.dtype)
+        curvature = frame.squares / self.Z.dtype.type(2 * n) + self.decay[:, np.newaxis]
+        self.inverse = _reciprocal(curvature)[:, np.newaxis]
+        self.Phi = np.zeros((len(decay), num_classes, r), dtype=self.Z.dtype)
+        self.scores = np.zeros((len(decay), num_classes, n), dtype=self.Z.dtype)
+        self.loss, residual = _cross_entropy(self.scores, y)
+        self.gradient = _times(residual, self.Z)
+        self.pairs: list[tuple[Array, Array, Array]] = []
+
+    def gradient_size(self) -> Array:
+        """Squared norm of the gradient in the metric of the first inverse Hessian."""
+        return _inner(self.gradient, self.inverse * self.gradient)
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Go on with some of the settings only."""
+        for name in ("decay", "inverse", "Phi", "scores", "loss", "gradient"):
+            setattr(self, name, getattr(self, name)[chosen])
+        self.pairs = [(step[chosen], turn[chosen], rho[chosen]) for step, turn, rho in self.pairs]
+
+    def advance(self) -> npt.NDArray[np.bool_]:
+        """Take a step, and tell for which settings one was found that decreases J."""
+        direction = self._direction()
+        along = _times(direction, self.Z.T)
+        length, found = self._line_search(direction, along)
+        step = direction * _each(length)
+        self.Phi += step
+        self.scores += along * _each(length)
+        self.loss, residual = _cross_entropy(self.scores, self.y)
+        gradient = _times(residual, self.Z) + self.Phi * _each(self.decay)
+        turn = gradient - self.gradient
+        self.pairs = [*self.pairs[1 - MEMORY :], (step, turn, _reciprocal(_inner(step, turn)))]
+        self.gradient = gradient
+        return found
+
+    def _direction(self) -> Array:
+        """The two loops of L-BFGS (Nocedal & Wright, algorithm 7.4)."""
+        q = -self.gradient
+        shares = []
+        for step, turn, rho in reversed(self.pairs):
+            share = rho * _inner(step, q)
+            q -= turn * _each(share)
+            shares.append(share)
+        q *= self.inverse
+        if self.pairs:
+            _, turn, rho = self.pairs[-1]
+            scale = rho * _inner(turn, self.inverse * turn)
+            q *= _each(np.where(scale > 0, _reciprocal(scale), 1))
+        for (step, turn, rho), share in zip(self.pairs, reversed(shares), strict=True):
+            q += step * _each(share - rho * _inner(turn, q))
+        return q
+
+    def _line_search(self, direction: Array, along: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Halve the step until J falls by enough. Scores are linear in it, so that is cheap."""
+        slope = _inner(self.gradient, direction)
+        pull = self.decay * _inner(self.Phi, direction)
+        bend = self.decay * _inner(direction, direction) / 2
+        # A change of J below its rounding cannot be judged, and is let through.
+        rounding = 4 * np.finfo(self.Z.dtype).eps * self.loss
+        length = np.ones_like(self.decay)
+        for _ in range(MOST_HALVINGS):
+            loss, _ = _cross_entropy(self.scores + along * _each(length), self.y)
+            change = loss - self.loss + length * (pull + length * bend)
+            enough = change <= SUFFICIENT_DECREASE * length * slope + rounding
+            if enough.all():
+                break
+            length = np.where(enough, length, length / 2)
+        return np.where(enough, length, 0), enough
+
+
+def _cross_entropy(scores: Array, y: Indices) -> tuple[Array, Array]:
+    """Loss (W,) and its derivative by the scores (W, C, n)."""
+    n = len(y)
+    nodes = np.arange(n)
+    P = scores - scores.max(axis=1, keepdims=True)
+    chosen = P[:, y, nodes]
+    np.exp(P, out=P)
+    total = P.sum(axis=1)
+    loss = (np.log(total) - chosen).mean(axis=1, dtype=np.float64)
+    P *= (1 / (n * total))[:, np.newaxis]
+    P[:, y, nodes] -= scores.dtype.type(1 / n)
+    return loss, P
+
+
+def _inner(a: Array, b: Array) -> Array:
+    """Inner products (W,) of what belongs to one setting."""
+    products: Array = np.einsum("wcr,wcr->w", a, b)
+    return products
+
+
+def _times(a: Array, matrix: Array) -> Array:
+    """Multiply (W, C, i) by (i, j)."""
+    return (a.reshape(-1, a.shape[-1]) @ matrix).reshape(*a.shape[:-1], -1)
+
+
+def _each(values: Array) -> Array:
+    """Numbers of the settings (W,) beside what belongs to them (W, C, r)."""
+    return values[:, np.newaxis, np.newaxis]
+
+
+def _reciprocal(values: Array) -> Array:
+    """1 / values, and 0 for what is not positive."""
+    reciprocal: Array = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+    return reciprocal
+
+
+def _read(X: Array, weights: Array) -> Array:
+    """[X, 1] times weights whose last row is the bias."""
+    return np.asarray(X @ weights[:-1] + weights[-1])

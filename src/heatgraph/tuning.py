@@ -1,0 +1,357 @@
+"""Choosing T, weight decay and whatever else is left open, on validation nodes or in folds.
+
+One set of Chebyshev vectors serves all values of T, only the rows of labelled nodes are diffused,
+and all weight decays are fitted at once, so that hundreds of settings cost about as much as a few.
+No labels are looked at but those of the training and the validation nodes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from heatgraph.calibration import log_loss
+from heatgraph.crew import Crew, thread_count
+from heatgraph.diffusion import diffuse, diffuse_many
+from heatgraph.entries import working_type
+from heatgraph.errors import CollapseWarning
+from heatgraph.graph import Graph
+from heatgraph.heads import Fit, Head
+from heatgraph.scaling import Scaling
+from heatgraph.schedule import memory_bytes
+from heatgraph.schemes import Scheme
+from heatgraph.space import SOFT_TIME, Kind, Setting, Space
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+
+# One step to either side of the T that the grid suggests, this many more are tried.
+NUM_REFINED = 9
+# Beyond the grid, this many at a time.
+NUM_LONGER = 8
+# The grid of weight decays, as multiples of the features' mean square over the number of nodes.
+DECAYS = np.logspace(-4, 2, 16)
+FOLDS = 5
+# A search learns from no more nodes than this, and checks on no more.
+SEARCH_NODES = 5000
+# Diffused features that are kept at a time.
+CHUNK_BYTES = 512 << 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a setting came to on the nodes it was checked on."""
+
+    setting: Setting
+    accuracy: float
+    log_loss: float
+
+    def record(self) -> dict[str, Any]:
+        """A row of the table of a search."""
+        setting = self.setting
+        return {
+            "scheme": type(setting.scheme).__name__,
+            "T": getattr(setting.scheme, "T", None),
+            "K": getattr(setting.scheme, "K", None),
+            "self_loops": setting.self_loops,
+            "feature_scaling": setting.feature_scaling,
+            "weight_decay": setting.weight_decay,
+            "learning_rate": setting.learning_rate,
+            "accuracy": self.accuracy,
+            "log_loss": self.log_loss,
+        }
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned from what, and by which means.
+
+    `codes` (n_train,) and `val_codes` (n_val,) are classes as numbers below `num_classes`, or -1
+    for a validation node whose class has no training node. `engine` goes to `diffuse_many`.
+    """
+
+    graph: Graph
+    train: Indices
+    codes: Indices
+    val: Indices | None
+    val_codes: Indices | None
+    num_classes: int
+    head: Head
+    engine: dict[str, Any]
+    seed: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the work."""
+        return working_type(self.engine["dtype"])
+
+    def scaled(self, name: str) -> tuple[Scaling, Graph]:
+        """The scaling of that name, learned from the training nodes, and the graph under it."""
+        X = self.graph.features
+        scaling = Scaling.learn(name, X, self.train)
+        if X is None or name == "none":
+            return scaling, self.graph
+        return scaling, self.graph.with_features(scaling.apply(X, self.dtype))
+
+    def fit(self, setting: Setting) -> tuple[Scaling, Fit]:
+        """Train one setting on all training nodes."""
+        scaling, graph = self.scaled(setting.feature_scaling)
+        X = self._diffused(graph, setting, self.train)
+        settings = ([setting.weight_decay], [setting.learning_rate])
+        with _blas_threads(self.engine["n_threads"]):
+            return scaling, self.head.fit(X[np.newaxis], self.codes, self.num_classes, *settings)
+
+    def held_out_scores(self, setting: Setting) -> tuple[Array, Indices]:
+        """Scores (m, C) of training nodes by heads that did not learn from them, and their codes.
+
+        One setting is trained in each fold of a cross-validation.
+        """
+        trial = _Trial.of(replace(self, val=None, val_codes=None))
+        _, graph = self.scaled(setting.feature_scaling)
+        X = self._diffused(graph, setting, trial.rows)
+        scores = np.empty((len(trial.rows), self.num_classes), dtype=X.dtype)
+        for learning, checking in trial.folds:
+            scores[checking] = trial.scores(
+                X, learning, checking, [setting.weight_decay], [setting.learning_rate]
+            )[0]
+        return scores, trial.codes
+
+    def _diffused(self, graph: Graph, setting: Setting, rows: Indices) -> Array:
+        return diffuse(
+            graph, scheme=setting.scheme, self_loops=setting.self_loops, rows=rows, **self.engine
+        )
+
+
+def search(
+    task: Task, space: Space, progress: Progress | None = None
+) -> tuple[Setting, list[Outcome]]:
+    """Try every combination in `space`, then more of T around the best; give the setting to use.
+
+    An accuracy measured on m nodes has a standard error e = sqrt(a (1 - a) / m), so the best of
+    hundreds of settings is best by luck. Each setting gets the weight exp((accuracy - best) / e)
+    instead. What is given as candidates is chosen by the sum of weights; T and weight decay, where
+    they are "auto", are the weighted means of their logarithms: the middle of the plateau, and not
+    its highest spike.
+    """
+    trial = _Trial.of(task)
+    pairs = list(itertools.product(space.self_loops, space.scalings))
+    report = progress or (lambda *_: None)
+    outcomes: list[Outcome] = []
+    for number, pair in enumerate(pairs):
+        report("search", number, len(pairs) + 1)
+        outcomes += trial.run(space, space.grid(), *pair)
+    report("search", len(pairs), len(pairs) + 1)
+    group = _best_group(space, outcomes, trial.num_checked)
+    first = group[0].setting
+    pair = (first.self_loops, first.feature_scaling)
+    if space.schemes is not None:
+        setting = _middle(space, group, trial.num_checked)
+    else:
+        kind = Kind.of(first.scheme)
+        while longer := _longer(kind, group):
+            more = trial.run(space, longer, *pair)
+            group, outcomes = group + more, outcomes + more
+        middle = _middle(space, group, trial.num_checked)
+        more = trial.run(space, kind.around(_time(middle), NUM_REFINED), *pair)
+        setting = _middle(space, more, trial.num_checked)
+        outcomes += more
+    report("search", len(pairs) + 1, len(pairs) + 1)
+    if space.decays is None:
+        # The penalty keeps its weight against the sum of losses, of which there are more now.
+        learned = len(trial.folds[0][0])
+        setting = replace(setting, weight_decay=setting.weight_decay * learned / len(task.train))
+    return setting, outcomes
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The nodes of a search: which to learn from and which to check on, in each of its folds."""
+
+    task: Task
+    rows: Indices
+    codes: Indices
+    folds: list[tuple[Indices, Indices]]
+
+    @classmethod
+    def of(cls, task: Task) -> _Trial:
+        rng = np.random.default_rng(task.seed)
+        learning = _sample(task.codes, rng)
+        if task.val is None or task.val_codes is None:
+            codes = task.codes[learning]
+            part = deal(codes, min(FOLDS, len(codes)), rng)
+            folds = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in set(part)]
+            return cls(task, task.train[learning], codes, folds)
+        checking = _sample(task.val_codes, rng)
+        n, m = len(learning), len(checking)
+        return cls(
+            task,
+            np.concatenate([task.train[learning], task.val[checking]]),
+            np.concatenate([task.codes[learning], task.val_codes[checking]]),
+            [(np.arange(n), np.arange(n, n + m))],
+        )
+
+    @property
+    def num_checked(self) -> int:
+        """Number of nodes that settings are checked on."""
+        return sum(len(checking) for _, checking in self.folds)
+
+    def run(
+        self, space: Space, schemes: Sequence[Scheme], self_loops: bool, scaling: str
+    ) -> list[Outcome]:
+        """Try all schemes, weight decays and learning rates with one scaling and one Laplacian."""
+        task = self.task
+        _, graph = task.scaled(scaling)
+        decays = space.decays
+        if decays is None:
+            n = len(self.folds[0][0])
+            decays = tuple((DECAYS * _mean_square(graph.features, task.train) / n).tolist())
+        settings = list(itertools.product(decays, space.rates))
+        tried: dict[Scheme, tuple[Array, Array]] = {}
+        for chunk in self._chunks(schemes, graph):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CollapseWarning)
+                X = diffuse_many(graph, chunk, self_loops=self_loops, rows=self.rows, **task.engine)
+
+            def check(number: int, X: Array = X, chunk: Sequence[Scheme] = chunk) -> None:
+                tried[chunk[number]] = self._check(X[number], settings)
+
+            # A T for each thread, rather than all threads for one T's many small products.
+            threads = thread_count(task.engine["n_threads"])
+            with _blas_threads(1), Crew(threads) as crew:
+                crew.map(check, range(len(chunk)))
+        return [
+            Outcome(Setting(scheme, self_loops, scaling, decay, rate), float(accuracy), float(loss))
+            for scheme in schemes
+            for (decay, rate), accuracy, loss in zip(settings, *tried[scheme], strict=True)
+        ]
+
+    def _check(self, X: Array, settings: list[tuple[float, float]]) -> tuple[Array, Array]:
+        """Accuracy and log-loss (W,) of heads trained in each fold, at the nodes left out of it."""
+        decays, rates = zip(*settings, strict=True)
+        right, losses = np.zeros(len(settings)), np.zeros(len(settings))
+        for learning, checking in self.folds:
+            scores = self.scores(X, learning, checking, decays, rates)
+            codes = self.codes[checking]
+            right += (scores.argmax(axis=2) == codes).sum(axis=1)
+            losses += log_loss(scores, codes) * len(checking)
+        return right / self.num_checked, losses / self.num_checked
+
+    def scores(
+        self,
+        X: Array,
+        learning: Indices,
+        checking: Indices,
+        decays: Sequence[float],
+        rates: Sequence[float],
+    ) -> Array:
+        """Scores (W, m, C) of some rows of X by heads that learned from others."""
+        return self.task.head.scores(
+            X[learning], self.codes[learning], self.task.num_classes, decays, rates, X[checking]
+        )
+
+    def _chunks(self, schemes: Sequence[Scheme], graph: Graph) -> Iterator[Sequence[Scheme]]:
+        """Cut a list of schemes so that their diffused features fit in memory together."""
+        columns = graph.num_features or graph.num_nodes
+        budget = min(CHUNK_BYTES, memory_bytes(self.task.engine["memory_budget"]) / 4)
+        size = max(1, int(budget // (len(self.rows) * columns * self.task.dtype.itemsize)))
+        for start in range(0, len(schemes), size):
+            yield schemes[start : start + size]
+
+
+def _longer(kind: Kind, outcomes: list[Outcome]) -> list[Scheme]:
+    """Schemes with T beyond those tried, up to four times as long, if the best is the longest."""
+    longest = max(_time(outcome.setting) for outcome in outcomes)
+    if _time(min(outcomes, key=_rank).setting) < longest or longest >= kind.longest_time:
+        return []
+    return kind.between(longest, 4 * longest, NUM_LONGER + 1)[1:]
+
+
+def _time(setting: Setting) -> float:
+    return float(getattr(setting.scheme, "T", 0.0))
+
+
+def _rank(outcome: Outcome) -> tuple[float, float]:
+    """Order by accuracy, and among equals by log-loss."""
+    return -outcome.accuracy, outcome.log_loss
+
+
+def _weights(outcomes: list[Outcome], checked: int) -> Array:
+    accuracy = np.array([outcome.accuracy for outcome in outcomes])
+    best = accuracy.max()
+    # With all or none right, the error is not zero but unknown: as if half a node were not.
+    share = min(max(best, 0.5 / checked), 1 - 0.5 / checked)
+    weights: Array = np.exp((accuracy - best) / np.sqrt(share * (1 - share) / checked))
+    return weights
+
+
+def _best_group(space: Space, outcomes: list[Outcome], checked: int) -> list[Outcome]:
+    """Outcomes that agree in everything but what is "auto", with the most weight together."""
+    groups: dict[Any, list[Outcome]] = {}
+    weights: dict[Any, float] = {}
+    for outcome, weight in zip(outcomes, _weights(outcomes, checked), strict=True):
+        setting = outcome.setting
+        key = (
+            Kind.of(setting.scheme) if space.schemes is None else setting.scheme,
+            setting.self_loops,
+            setting.feature_scaling,
+            None if space.decays is None else setting.weight_decay,
+            setting.learning_rate,
+        )
+        groups.setdefault(key, []).append(outcome)
+        weights[key] = weights.get(key, 0.0) + float(weight)
+    heaviest = max(weights.values())
+    equals = [group for key, group in groups.items() if weights[key] >= heaviest * (1 - 1e-12)]
+    return min(equals, key=lambda group: min(map(_rank, group)))
+
+
+def _middle(space: Space, group: list[Outcome], checked: int) -> Setting:
+    """The weighted mean of a group in log(T + SOFT_TIME) and the logarithm of weight decay."""
+    setting = group[0].setting
+    weights = _weights(group, checked)
+    weights /= weights.sum()
+    if space.schemes is None:
+        times = np.array([_time(outcome.setting) for outcome in group])
+        T = np.exp(weights @ np.log(times + SOFT_TIME)) - SOFT_TIME
+        T = float(np.clip(T, times.min(), times.max()))
+        setting = replace(setting, scheme=Kind.of(setting.scheme).at(T))
+    if space.decays is None:
+        decays = np.array([outcome.setting.weight_decay for outcome in group])
+        setting = replace(setting, weight_decay=float(np.exp(weights @ np.log(decays))))
+    return setting
+
+
+def deal(codes: Indices, parts: int, rng: np.random.Generator) -> Indices:
+    """Deal nodes into parts in which every class has about the same share."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    part = np.empty(len(codes), dtype=np.int64)
+    part[order] = np.arange(len(codes)) % parts
+    return part
+
+
+def _sample(codes: Indices, rng: np.random.Generator) -> Indices:
+    """Positions of at most SEARCH_NODES nodes, with every class in about its share."""
+    parts = -(-len(codes) // SEARCH_NODES)
+    return np.flatnonzero(deal(codes, parts, rng) == 0)
+
+
+def _mean_square(X: Any, rows: Indices) -> float:
+    """Mean squared length of some rows of features."""
+    if X is None:
+        return 1.0
+    values = X[rows].data if sp.issparse(X) else X[rows]
+    return float(np.square(values, dtype=np.float64).sum() / len(rows)) or 1.0
+
+
+def _blas_threads(count: int | None) -> Any:
+    """Bound the threads of matrix products; None leaves them as they are."""
+    return threadpool_limits(count, user_api="blas")
