@@ -15,8 +15,8 @@ Conventions
 ``W``      settings: each is fitted to each set, all of them in one batched computation
 ``Theta``  (G, W, p, C), and ``bias`` (G, W, C)
 
-Inside, weights are (W, C, p) and scores (W, C, n): one product of matrices serves all settings,
-sums over classes run along memory, and a setting that is done can be dropped.
+Inside, weights are (G, W, C, p) and scores (G, W, C, n): one product of matrices serves all
+settings of a set, sums over classes run along memory, and a setting that is done can be dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
 # L-BFGS: pairs of steps and gradients that are remembered, and iterations after which to give up.
-MEMORY = 10
+MEMORY = 5
 MOST_ITERATIONS = 1000
 # How small the gradient is at the end, against its size at the start: for a final fit, and for one
 # that is only compared with others.
@@ -40,6 +40,8 @@ FINE, ROUGH = 1e-6, 1e-3
 # Share of the decrease that the slope promises, which a step has to bring.
 SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 30
+# Sets are trained side by side while the scores of all take no more than this.
+BATCH_BYTES = 1 << 19
 # Adam, as PyTorch has it.
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -85,7 +87,7 @@ class Head:
         learning_rate: Sequence[float],
         others: Array,
     ) -> Array:
-        """Scores (W, m, C) of `others` (m, p) after training on X (n, p), as a search needs them.
+        """Scores (G, W, m, C) of `others` (G, m, p) after training on X (G, n, p), for a search.
 
         L-BFGS stays in a frame's coordinates, where weights of all p features are never formed, and
         stops when settings can be told apart.
@@ -94,26 +96,23 @@ class Head:
             frame = Frame.of(X)
             Phi, _ = minimise(frame, y, num_classes, weight_decay, ROUGH)
             coordinates = frame.coordinates(others)
-            return _times(Phi.astype(coordinates.dtype), coordinates.T).swapaxes(1, 2)
-        fit = self.fit(X[np.newaxis], y, num_classes, weight_decay, learning_rate)
-        return np.asarray(others @ fit.Theta[0] + fit.bias[0][:, np.newaxis])
+            scores = _times(Phi.astype(coordinates.dtype), _transposed(coordinates))
+            return np.asarray(scores.swapaxes(2, 3))
+        fit = self.fit(X, y, num_classes, weight_decay, learning_rate)
+        return np.asarray(others[:, np.newaxis] @ fit.Theta + fit.bias[:, :, np.newaxis])
 
 
-def lbfgs(
-    X: Array,
-    y: Indices,
-    num_classes: int,
-    weight_decay: Sequence[float],
-) -> Fit:
+def sets_at_once(n: int, num_classes: int, W: int) -> int:
+    """Number of sets to train side by side: few enough that their scores stay in the cache."""
+    return max(1, BATCH_BYTES // (8 * n * num_classes * W))
+
+
+def lbfgs(X: Array, y: Indices, num_classes: int, weight_decay: Sequence[float]) -> Fit:
     """Find the optimum of J for every set of features and every weight decay."""
-    weights, converged = [], []
-    for features in X:
-        frame = Frame.of(features)
-        Phi, done = minimise(frame, y, num_classes, weight_decay, FINE)
-        weights.append((Phi @ frame.basis.T).swapaxes(1, 2).astype(X.dtype))
-        converged.append(done)
-    stacked = np.stack(weights)
-    return Fit(stacked[:, :, :-1], stacked[:, :, -1], np.stack(converged))
+    frame = Frame.of(X)
+    Phi, converged = minimise(frame, y, num_classes, weight_decay, FINE)
+    weights = _times(Phi, _transposed(frame.basis)).swapaxes(2, 3).astype(X.dtype)
+    return Fit(weights[:, :, :-1], weights[:, :, -1], converged)
 
 
 def adam(
@@ -143,18 +142,18 @@ def adam(
     rate = _each(np.asarray(learning_rate, dtype=X.dtype))
     rows = np.ones((n, p + 1), dtype=X.dtype)
     trained = np.empty((G, W, num_classes, p + 1), dtype=X.dtype)
+    trained[:] = start
     for features, weights in zip(X, trained, strict=True):
         rows[:, :p] = features
-        weights[:] = start
-        _adam(rows, y, weights, decay, rate, epochs)
+        _adam(rows[np.newaxis], y, weights[np.newaxis], decay, rate, epochs)
     trained = trained.swapaxes(2, 3)
     return Fit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
 
 
 def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, epochs: int) -> None:
-    """Train weights (W, C, p + 1) in place."""
+    """Train the weights (1, W, C, p + 1) of one set in place."""
     mean, square, work = (np.zeros_like(weights) for _ in range(3))
-    columns = np.ascontiguousarray(rows.T)
+    columns = np.ascontiguousarray(_transposed(rows))
     for epoch in range(1, epochs + 1):
         _, residual = _cross_entropy(_times(weights, columns), y)
         gradient = _times(residual, rows)
@@ -182,7 +181,7 @@ class Frame:
     in which the optimum lies; otherwise they span everything. Either way |V Phi| = |Phi|, so that
     nothing is lost, and the work is done in the smaller of the two sizes.
 
-    Shapes: Z is (n, r), V is (p + 1, r), and `squares` (r,) are the diagonal of Z^T Z.
+    Shapes: Z is (G, n, r), V is (G, p + 1, r), and `squares` (G, r) are the diagonals of Z^T Z.
     """
 
     Z: Array
@@ -192,54 +191,54 @@ class Frame:
     @classmethod
     def of(cls, X: Array) -> Frame:
         """Take the eigenvectors of the smaller of the two Gram matrices of [X, 1]."""
-        n, p = X.shape
+        G, n, p = X.shape
         if n > p:
-            gram = np.empty((p + 1, p + 1))
-            gram[:p, :p] = X.T @ X
-            gram[p, :p] = gram[:p, p] = X.sum(axis=0, dtype=np.float64)
-            gram[p, p] = n
+            gram = np.empty((G, p + 1, p + 1))
+            gram[:, :p, :p] = _transposed(X) @ X
+            gram[:, p, :p] = gram[:, :p, p] = X.sum(axis=1, dtype=np.float64)
+            gram[:, p, p] = n
             squares, V = np.linalg.eigh(gram)
             V = V.astype(X.dtype)
             return cls(_read(X, V), V, np.maximum(squares, 0).astype(X.dtype))
-        rows = np.ones((n, p + 1))
-        rows[:, :p] = X
-        squares, U = np.linalg.eigh(rows @ rows.T)
-        present = squares > n * np.finfo(np.float64).eps * squares[-1]
+        rows = np.ones((G, n, p + 1))
+        rows[:, :, :p] = X
+        squares, U = np.linalg.eigh(rows @ _transposed(rows))
+        present = squares > n * np.finfo(np.float64).eps * squares[:, -1:]
         squares = np.where(present, squares, 0)
         lengths = np.sqrt(squares)
-        V = rows.T @ (U * np.divide(1, lengths, out=np.zeros_like(lengths), where=present))
-        return cls(U * lengths, V, squares)
+        V = _transposed(rows) @ (U * _reciprocal(lengths)[:, np.newaxis])
+        return cls(U * lengths[:, np.newaxis], V, squares)
 
     def coordinates(self, X: Array) -> Array:
-        """Coordinates (m, r) of other rows of the same features."""
+        """Coordinates (G, m, r) of other rows of the same features."""
         return _read(X, self.basis.astype(X.dtype, copy=False))
 
 
 def minimise(
-    frame: Frame,
-    y: Indices,
-    num_classes: int,
-    weight_decay: Sequence[float],
-    accuracy: float,
+    frame: Frame, y: Indices, num_classes: int, weight_decay: Sequence[float], accuracy: float
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Minimise J over Phi (W, C, r), the weights in a frame's coordinates, by L-BFGS.
+    """Minimise J over Phi (G, W, C, r), the weights in a frame's coordinates, by L-BFGS.
 
     The Hessian of the loss is at most Z^T Z / 2n for every class (Bohning 1992), which is diagonal
     here: its inverse starts off L-BFGS's own, so that steps are of the right length from the first
     and few are needed however the features are scaled. The search ends when the gradient, measured
     in that metric, is `accuracy` times what it was at zero.
+
+    Returns Phi and, for each set and setting, whether it got there.
     """
-    descent = _Descent(frame, y, num_classes, np.asarray(weight_decay))
-    Phi, converged = descent.Phi.copy(), np.zeros(len(descent.Phi), dtype=bool)
-    left = np.arange(len(Phi))
+    descent = _Descent(frame, y, num_classes, np.asarray(weight_decay, dtype=frame.Z.dtype))
+    Phi = descent.Phi.copy()
     goal = accuracy**2 * descent.gradient_size()
+    converged = np.zeros(goal.shape, dtype=bool)
+    left = np.arange(len(weight_decay))
     for _ in range(MOST_ITERATIONS):
-        moved = descent.advance()
-        arrived = descent.gradient_size() <= goal[left]
-        Phi[left], converged[left] = descent.Phi, arrived
-        going = moved & ~arrived
-        if not going.any():
+        descent.advance()
+        arrived = descent.gradient_size() <= goal[:, left]
+        Phi[:, left], converged[:, left] = descent.Phi, arrived
+        descent.active &= ~arrived
+        if not descent.active.any():
             break
+        going = np.asarray(descent.active.any(axis=0))
         if not going.all():
             left = left[going]
             descent.keep(going)
@@ -247,22 +246,24 @@ def minimise(
 
 
 class _Descent:
-    """L-BFGS on J for W settings side by side: where each stands, and its last steps.
+    """L-BFGS on J for all sets and settings side by side: where each stands, and its last steps.
 
-    Shapes: Phi, gradient, steps and turns (of the gradient) are (W, C, r), scores (W, C, n), loss
-    and everything else that is a number per setting (W,).
+    Shapes: Phi, gradient, steps and turns (of the gradient) are (G, W, C, r), scores (G, W, C, n);
+    loss, decay and whatever else is one number each (G, W).
     """
 
     def __init__(self, frame: Frame, y: Indices, num_classes: int, decay: Array) -> None:
         self.Z, self.y = frame.Z, y
-        n, r = self.Z.shape
-        self.decay = decay.astype(self.Z.dtype)
-        curvature = frame.squares / self.Z.dtype.type(2 * n) + self.decay[:, np.newaxis]
-        self.inverse = _reciprocal(curvature)[:, np.newaxis]
-        self.Phi = np.zeros((len(decay), num_classes, r), dtype=self.Z.dtype)
-        self.scores = np.zeros((len(decay), num_classes, n), dtype=self.Z.dtype)
+        G, n, r = self.Z.shape
+        W = len(decay)
+        self.decay = np.tile(decay, (G, 1))
+        curvature = frame.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + _each(decay)[..., 0]
+        self.inverse = _reciprocal(curvature)[:, :, np.newaxis]
+        self.Phi = np.zeros((G, W, num_classes, r), dtype=self.Z.dtype)
+        self.scores = np.zeros((G, W, num_classes, n), dtype=self.Z.dtype)
         self.loss, residual = _cross_entropy(self.scores, y)
         self.gradient = _times(residual, self.Z)
+        self.active = np.ones((G, W), dtype=bool)
         self.pairs: list[tuple[Array, Array, Array]] = []
 
     def gradient_size(self) -> Array:
@@ -271,24 +272,21 @@ class _Descent:
 
     def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Go on with some of the settings only."""
-        for name in ("decay", "inverse", "Phi", "scores", "loss", "gradient"):
-            setattr(self, name, getattr(self, name)[chosen])
-        self.pairs = [(step[chosen], turn[chosen], rho[chosen]) for step, turn, rho in self.pairs]
+        for name in ("decay", "inverse", "Phi", "scores", "loss", "gradient", "active"):
+            setattr(self, name, getattr(self, name)[:, chosen])
+        self.pairs = [tuple(part[:, chosen] for part in pair) for pair in self.pairs]  # type: ignore[misc]
 
-    def advance(self) -> npt.NDArray[np.bool_]:
-        """Take a step, and tell for which settings one was found that decreases J."""
+    def advance(self) -> None:
+        """Take a step where there is need; where none decreases J, there is none any more."""
         direction = self._direction()
-        along = _times(direction, self.Z.T)
-        length, found = self._line_search(direction, along)
+        length, residual = self._line_search(direction)
+        self.active &= length > 0
         step = direction * _each(length)
         self.Phi += step
-        self.scores += along * _each(length)
-        self.loss, residual = _cross_entropy(self.scores, self.y)
         gradient = _times(residual, self.Z) + self.Phi * _each(self.decay)
         turn = gradient - self.gradient
         self.pairs = [*self.pairs[1 - MEMORY :], (step, turn, _reciprocal(_inner(step, turn)))]
         self.gradient = gradient
-        return found
 
     def _direction(self) -> Array:
         """The two loops of L-BFGS (Nocedal & Wright, algorithm 7.4)."""
@@ -307,52 +305,59 @@ class _Descent:
             q += step * _each(share - rho * _inner(turn, q))
         return q
 
-    def _line_search(self, direction: Array, along: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Halve the step until J falls by enough. Scores are linear in it, so that is cheap."""
+    def _line_search(self, direction: Array) -> tuple[Array, Array]:
+        """Halve the step until J falls by enough; give its length, and the residual there.
+
+        Scores are linear in the length, so that a trial needs no product with the features.
+        """
+        along = _times(direction, _transposed(self.Z))
         slope = _inner(self.gradient, direction)
         pull = self.decay * _inner(self.Phi, direction)
         bend = self.decay * _inner(direction, direction) / 2
         # A change of J below its rounding cannot be judged, and is let through.
         rounding = 4 * np.finfo(self.Z.dtype).eps * self.loss
-        length = np.ones_like(self.decay)
-        for _ in range(MOST_HALVINGS):
-            loss, _ = _cross_entropy(self.scores + along * _each(length), self.y)
+        length = (self.active & (slope < 0)).astype(self.Z.dtype)
+        for trial in range(MOST_HALVINGS + 1):
+            scores = self.scores + along * _each(length)
+            loss, residual = _cross_entropy(scores, self.y)
             change = loss - self.loss + length * (pull + length * bend)
             enough = change <= SUFFICIENT_DECREASE * length * slope + rounding
             if enough.all():
                 break
-            length = np.where(enough, length, length / 2)
-        return np.where(enough, length, 0), enough
+            length = np.where(enough, length, length / 2 if trial + 1 < MOST_HALVINGS else 0)
+        self.scores, self.loss = scores, loss
+        return length, residual
 
 
 def _cross_entropy(scores: Array, y: Indices) -> tuple[Array, Array]:
-    """Loss (W,) and its derivative by the scores (W, C, n)."""
+    """Mean loss of scores (..., C, n), and its derivative by them."""
     n = len(y)
     nodes = np.arange(n)
-    P = scores - scores.max(axis=1, keepdims=True)
-    chosen = P[:, y, nodes]
+    P = scores - scores.max(axis=-2, keepdims=True)
+    chosen = P[..., y, nodes]
     np.exp(P, out=P)
-    total = P.sum(axis=1)
-    loss = (np.log(total) - chosen).mean(axis=1, dtype=np.float64)
-    P *= (1 / (n * total))[:, np.newaxis]
-    P[:, y, nodes] -= scores.dtype.type(1 / n)
+    total = P.sum(axis=-2)
+    loss = (np.log(total) - chosen).mean(axis=-1, dtype=np.float64)
+    P *= (1 / (n * total))[..., np.newaxis, :]
+    P[..., y, nodes] -= scores.dtype.type(1 / n)
     return loss, P
 
 
 def _inner(a: Array, b: Array) -> Array:
-    """Inner products (W,) of what belongs to one setting."""
-    products: Array = np.einsum("wcr,wcr->w", a, b)
+    """Inner products (G, W) of what belongs to one setting."""
+    products: Array = np.einsum("gwcr,gwcr->gw", a, b)
     return products
 
 
 def _times(a: Array, matrix: Array) -> Array:
-    """Multiply (W, C, i) by (i, j)."""
-    return (a.reshape(-1, a.shape[-1]) @ matrix).reshape(*a.shape[:-1], -1)
+    """Multiply (G, W, C, i) by (G, i, j)."""
+    G, W, C, i = a.shape
+    return (a.reshape(G, W * C, i) @ matrix).reshape(G, W, C, -1)
 
 
 def _each(values: Array) -> Array:
-    """Numbers of the settings (W,) beside what belongs to them (W, C, r)."""
-    return values[:, np.newaxis, np.newaxis]
+    """Numbers of the settings (..., W) beside what belongs to them (..., W, C, r)."""
+    return values[..., np.newaxis, np.newaxis]
 
 
 def _reciprocal(values: Array) -> Array:
@@ -361,6 +366,10 @@ def _reciprocal(values: Array) -> Array:
     return reciprocal
 
 
+def _transposed(matrices: Array) -> Array:
+    return matrices.swapaxes(-1, -2)
+
+
 def _read(X: Array, weights: Array) -> Array:
     """[X, 1] times weights whose last row is the bias."""
-    return np.asarray(X @ weights[:-1] + weights[-1])
+    return np.asarray(X @ weights[:, :-1] + weights[:, -1:])

@@ -24,7 +24,7 @@ from heatgraph.diffusion import diffuse, diffuse_many
 from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning
 from heatgraph.graph import Graph
-from heatgraph.heads import Fit, Head
+from heatgraph.heads import Fit, Head, sets_at_once
 from heatgraph.scaling import Scaling
 from heatgraph.schedule import memory_bytes
 from heatgraph.schemes import Scheme
@@ -121,8 +121,8 @@ class Task:
         scores = np.empty((len(trial.rows), self.num_classes), dtype=X.dtype)
         for learning, checking in trial.folds:
             scores[checking] = trial.scores(
-                X, learning, checking, [setting.weight_decay], [setting.learning_rate]
-            )[0]
+                X[np.newaxis], learning, checking, [setting.weight_decay], [setting.learning_rate]
+            )[0, 0]
         return scores, trial.codes
 
     def _diffused(self, graph: Graph, setting: Setting, rows: Indices) -> Array:
@@ -134,7 +134,7 @@ class Task:
 def search(
     task: Task, space: Space, progress: Progress | None = None
 ) -> tuple[Setting, list[Outcome]]:
-    """Try every combination in `space`, then more of T around the best; give the setting to use.
+    """Try the combinations in `space`, then more of T around the best; give the setting to use.
 
     An accuracy measured on m nodes has a standard error e = sqrt(a (1 - a) / m), so the best of
     hundreds of settings is best by luck. Each setting gets the weight exp((accuracy - best) / e)
@@ -143,32 +143,30 @@ def search(
     its highest spike.
     """
     trial = _Trial.of(task)
-    pairs = list(itertools.product(space.self_loops, space.scalings))
     report = progress or (lambda *_: None)
+    pairs = list(itertools.product(space.self_loops, space.scalings))
     outcomes: list[Outcome] = []
     for number, pair in enumerate(pairs):
         report("search", number, len(pairs) + 1)
         outcomes += trial.run(space, space.grid(), *pair)
     report("search", len(pairs), len(pairs) + 1)
     group = _best_group(space, outcomes, trial.num_checked)
-    first = group[0].setting
-    pair = (first.self_loops, first.feature_scaling)
-    if space.schemes is not None:
-        setting = _middle(space, group, trial.num_checked)
-    else:
-        kind = Kind.of(first.scheme)
+    best = group[0].setting
+    if space.schemes is None:
+        kind = Kind.of(best.scheme)
         while longer := _longer(kind, group):
-            more = trial.run(space, longer, *pair)
+            more = trial.run(space, longer, best.self_loops, best.feature_scaling)
             group, outcomes = group + more, outcomes + more
-        middle = _middle(space, group, trial.num_checked)
-        more = trial.run(space, kind.around(_time(middle), NUM_REFINED), *pair)
-        setting = _middle(space, more, trial.num_checked)
-        outcomes += more
-    report("search", len(pairs) + 1, len(pairs) + 1)
+        T = _time(_middle(space, group, trial.num_checked))
+        near = kind.around(T, NUM_REFINED)
+        group = trial.run(space, near, best.self_loops, best.feature_scaling)
+        outcomes += group
+    setting = _middle(space, group, trial.num_checked)
     if space.decays is None:
         # The penalty keeps its weight against the sum of losses, of which there are more now.
         learned = len(trial.folds[0][0])
         setting = replace(setting, weight_decay=setting.weight_decay * learned / len(task.train))
+    report("search", len(pairs) + 1, len(pairs) + 1)
     return setting, outcomes
 
 
@@ -221,13 +219,13 @@ class _Trial:
                 warnings.simplefilter("ignore", CollapseWarning)
                 X = diffuse_many(graph, chunk, self_loops=self_loops, rows=self.rows, **task.engine)
 
-            def check(number: int, X: Array = X, chunk: Sequence[Scheme] = chunk) -> None:
-                tried[chunk[number]] = self._check(X[number], settings)
+            def check(batch: slice, X: Array = X, chunk: Sequence[Scheme] = chunk) -> None:
+                figures = self._check(X[batch], settings)
+                tried.update(zip(chunk[batch], zip(*figures, strict=True), strict=True))
 
-            # A T for each thread, rather than all threads for one T's many small products.
-            threads = thread_count(task.engine["n_threads"])
-            with _blas_threads(1), Crew(threads) as crew:
-                crew.map(check, range(len(chunk)))
+            # A few T for each thread, rather than all threads for small products.
+            with _blas_threads(1), Crew(thread_count(task.engine["n_threads"])) as crew:
+                crew.map(check, self._batches(len(chunk), len(settings)))
         return [
             Outcome(Setting(scheme, self_loops, scaling, decay, rate), float(accuracy), float(loss))
             for scheme in schemes
@@ -235,14 +233,14 @@ class _Trial:
         ]
 
     def _check(self, X: Array, settings: list[tuple[float, float]]) -> tuple[Array, Array]:
-        """Accuracy and log-loss (W,) of heads trained in each fold, at the nodes left out of it."""
+        """Accuracy and log-loss (G, W) of heads trained in each fold, at the nodes left out."""
         decays, rates = zip(*settings, strict=True)
-        right, losses = np.zeros(len(settings)), np.zeros(len(settings))
+        right = losses = np.zeros((len(X), len(settings)))
         for learning, checking in self.folds:
             scores = self.scores(X, learning, checking, decays, rates)
             codes = self.codes[checking]
-            right += (scores.argmax(axis=2) == codes).sum(axis=1)
-            losses += log_loss(scores, codes) * len(checking)
+            right = right + (scores.argmax(axis=-1) == codes).sum(axis=-1)
+            losses = losses + log_loss(scores, codes) * len(checking)
         return right / self.num_checked, losses / self.num_checked
 
     def scores(
@@ -253,10 +251,19 @@ class _Trial:
         decays: Sequence[float],
         rates: Sequence[float],
     ) -> Array:
-        """Scores (W, m, C) of some rows of X by heads that learned from others."""
+        """Scores (G, W, m, C) of some rows of X (G, R, d) by heads that learned from others."""
         return self.task.head.scores(
-            X[learning], self.codes[learning], self.task.num_classes, decays, rates, X[checking]
+            X[:, learning],
+            self.codes[learning],
+            self.task.num_classes,
+            decays,
+            rates,
+            X[:, checking],
         )
+
+    def _batches(self, count: int, settings: int) -> list[slice]:
+        size = sets_at_once(len(self.folds[0][0]), self.task.num_classes, settings)
+        return [slice(start, start + size) for start in range(0, count, size)]
 
     def _chunks(self, schemes: Sequence[Scheme], graph: Graph) -> Iterator[Sequence[Scheme]]:
         """Cut a list of schemes so that their diffused features fit in memory together."""
