@@ -1,14 +1,13 @@
 import argparse
+from importlib import import_module
 
-from benchmarks import engine
-
-BENCHMARKS = {"engine": engine.run}
+BENCHMARKS = ["engine", "classifier", "accuracy"]
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-parser.add_argument("names", nargs="*", default=list(BENCHMARKS), help=", ".join(BENCHMARKS))
+parser.add_argument("names", nargs="*", default=BENCHMARKS, help=", ".join(BENCHMARKS))
 parser.add_argument("--rounds", type=int, default=3, help="turns that each peer takes (3)")
 arguments = parser.parse_args()
 for name in arguments.names:
     if name not in BENCHMARKS:
         parser.error(f"no benchmark called {name!r}: there are {', '.join(BENCHMARKS)}")
-    BENCHMARKS[name](arguments.rounds)
+    import_module(f"benchmarks.{name}").run(arguments.rounds)

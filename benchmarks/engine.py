@@ -6,19 +6,17 @@ size takes its place, and the output says so.
 
 from __future__ import annotations
 
-import os
 import tracemalloc
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import torch
 
 import heatgraph as hg
 from benchmarks import peers
-from benchmarks.turns import take_turns, write
+from benchmarks.citations import read
+from benchmarks.turns import compare, take_turns, write
 from heatgraph.crew import Crew, thread_count
-from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.kernels import recur
 from heatgraph.schedule import readable_bytes, row_ranges
 
@@ -27,10 +25,8 @@ GRID = [hg.Heat(t) for t in np.linspace(0, 2 * T, 51)[1:]]
 
 
 def pubmed() -> tuple[str, hg.Graph, np.ndarray, np.ndarray]:
-    near = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("HEATGRAPH_DATA", near)) / "planetoid"
-    if (folder / "ind.pubmed.graph").exists():
-        data = read_planetoid(folder, "pubmed")
+    data = read("pubmed")
+    if data is not None:
         return "Pubmed", data.graph, data.train, data.val
     random = np.random.default_rng(0)
     n, edges = 19717, 44324
@@ -108,13 +104,7 @@ def run(rounds: int) -> None:
     ]
     lines = [f"{name}: {graph}", f"T = {T}, K = {K}, {thread_count(None)} threads", ""]
     lines += [f"{way:<22}{timing}" for way, timing in times.items()]
-    lines += ["", f"{'figure':<48}{'measured':>10}   wanted"]
-    for label, value, wanted in figures:
-        relation, limit = wanted.split() if wanted else (">=", 0)
-        reached = value >= float(limit) if relation == ">=" else value <= float(limit)
-        lines.append(
-            f"{label:<48}{value:>10.3g}   {wanted}{'' if reached else '   MISSED'}".rstrip()
-        )
+    lines += ["", *compare(figures)]
     lines += ["", f"all features: {everything}", f"training rows: {rows}"]
     lines += [f"the published algorithm moves at least {readable_bytes(published_bytes(S, X))}"]
     text = "\n".join(lines)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,11 +52,25 @@ def take_turns(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, 
     }
 
 
+def compare(figures: list[tuple[str, float, str]]) -> list[str]:
+    """Lines of a table of figures beside what is wanted of them, such as ">= 50"."""
+    lines = [f"{'figure':<48}{'measured':>10}   wanted"]
+    for label, value, wanted in figures:
+        relation, limit = wanted.split() if wanted else (">=", "-inf")
+        reached = value >= float(limit) if relation == ">=" else value <= float(limit)
+        lines.append(
+            f"{label:<48}{value:>10.3g}   {wanted}{'' if reached else '   MISSED'}".rstrip()
+        )
+    return lines
+
+
 def write(name: str, title: str, text: str, facts: dict[str, object]) -> None:
     """Keep the figures as JSON, and the text as a page of the documentation."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
-    versions = ", ".join(f"{p} {version(p)}" for p in ("numpy", "scipy", "numba", "torch"))
+    packages = ("numpy", "scipy", "numba", "scikit-learn", "torch")
+    installed = [package for package in packages if find_spec(package.replace("scikit-", "sk"))]
+    versions = ", ".join(f"{package} {version(package)}" for package in installed)
     machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()})"
     page = DOCS / f"{name}-benchmark.md"
     page.write_text(

@@ -13,9 +13,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from heatgraph import errors as errors
     from heatgraph import theory as theory
+    from heatgraph.calibration import expected_calibration_error as expected_calibration_error
+    from heatgraph.classifier import DGCClassifier as DGCClassifier
+    from heatgraph.classifier import load as load
     from heatgraph.diffusion import diffuse as diffuse
     from heatgraph.diffusion import diffuse_many as diffuse_many
     from heatgraph.diffusion import plan as plan
+    from heatgraph.explanation import Explanation as Explanation
     from heatgraph.graph import Graph as Graph
     from heatgraph.schedule import Plan as Plan
     from heatgraph.schemes import SGC as SGC
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from heatgraph.schemes import Heat as Heat
     from heatgraph.schemes import PersonalizedPageRank as PersonalizedPageRank
     from heatgraph.schemes import RungeKutta4 as RungeKutta4
+    from heatgraph.transformer import GraphDiffusion as GraphDiffusion
 
 _HOMES = {
     "errors": "errors",
@@ -39,6 +44,11 @@ _HOMES = {
     "diffuse": "diffusion",
     "diffuse_many": "diffusion",
     "plan": "diffusion",
+    "expected_calibration_error": "calibration",
+    "Explanation": "explanation",
+    "GraphDiffusion": "transformer",
+    "DGCClassifier": "classifier",
+    "load": "classifier",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 KIND = "DGCClassifier"
 
 
-class DGCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DGCClassifier(ClassifierMixin, BaseEstimator):
     """Label the nodes of a graph by Decoupled Graph Convolution.
 
     Features diffuse along the edges for a time T, and softmax regression reads the result. What is

@@ -181,6 +181,10 @@ class Graph:
             if state[name] is not None:
                 setattr(self, name, _frozen(state[name]))
 
+    def __sklearn_clone__(self) -> Graph:
+        # A clone of an estimator that has a graph shares it.
+        return self
+
     def _like(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> Graph:
         graph = type(self).__new__(type(self))
         graph.num_duplicates = 0

@@ -133,38 +133,50 @@ def adam(
     """
     G, n, p = X.shape
     W = len(weight_decay)
-    rng = np.random.default_rng(seed)
-    bound = 1 / np.sqrt(p)
-    start = np.empty((num_classes, p + 1), dtype=X.dtype)
-    start[:, :p] = rng.uniform(-bound, bound, size=(num_classes, p))
-    start[:, p] = rng.uniform(-bound, bound, size=num_classes)
     decay = _each(np.asarray(weight_decay, dtype=X.dtype))
     rate = _each(np.asarray(learning_rate, dtype=X.dtype))
     rows = np.ones((n, p + 1), dtype=X.dtype)
     trained = np.empty((G, W, num_classes, p + 1), dtype=X.dtype)
-    trained[:] = start
+    trained[:] = initial_weights(p, num_classes, X.dtype, seed)
     for features, weights in zip(X, trained, strict=True):
         rows[:, :p] = features
-        _adam(rows[np.newaxis], y, weights[np.newaxis], decay, rate, epochs)
+        _adam(rows, y, weights, decay, rate, epochs)
     trained = trained.swapaxes(2, 3)
     return Fit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
 
 
+def initial_weights(p: int, num_classes: int, dtype: npt.DTypeLike, seed: int) -> Array:
+    """PyTorch's start of a Linear layer, (C, p + 1) with the bias last: uniform in +-1/sqrt(p)."""
+    bound = 1 / np.sqrt(p)
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(-bound, bound, size=(num_classes, p))
+    bias = rng.uniform(-bound, bound, size=(num_classes, 1))
+    return np.concatenate([weights, bias], axis=1).astype(dtype)
+
+
 def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, epochs: int) -> None:
-    """Train the weights (1, W, C, p + 1) of one set in place."""
+    """Train the weights (W, C, p + 1) of one set in place; decay and rate are (W, 1, 1).
+
+    Written out in place, because the arrays are small and every pass over them counts.
+    """
+    W, C, p = weights.shape
+    flat = weights.reshape(W * C, p)
     mean, square, work = (np.zeros_like(weights) for _ in range(3))
-    columns = np.ascontiguousarray(_transposed(rows))
+    columns = np.ascontiguousarray(rows.T)
     for epoch in range(1, epochs + 1):
-        _, residual = _cross_entropy(_times(weights, columns), y)
-        gradient = _times(residual, rows)
+        P = (flat @ columns).reshape(W, C, -1)
+        P -= P.max(axis=1, keepdims=True)
+        np.exp(P, out=P)
+        residual = _derivative(P, P.sum(axis=1, keepdims=True), y)
+        gradient = (residual.reshape(W * C, -1) @ rows).reshape(W, C, p)
         gradient += np.multiply(decay, weights, out=work)
         np.subtract(gradient, mean, out=work)
         work *= 1 - BETA_1
         mean += work
-        np.square(gradient, out=work)
-        work *= 1 - BETA_2
+        gradient *= gradient
+        gradient *= 1 - BETA_2
         square *= BETA_2
-        square += work
+        square += gradient
         np.sqrt(square, out=work)
         work *= 1 / np.sqrt(1 - BETA_2**epoch)
         work += EPSILON
@@ -331,16 +343,20 @@ class _Descent:
 
 def _cross_entropy(scores: Array, y: Indices) -> tuple[Array, Array]:
     """Mean loss of scores (..., C, n), and its derivative by them."""
-    n = len(y)
-    nodes = np.arange(n)
     P = scores - scores.max(axis=-2, keepdims=True)
-    chosen = P[..., y, nodes]
+    chosen = P[..., y, np.arange(len(y))]
     np.exp(P, out=P)
-    total = P.sum(axis=-2)
-    loss = (np.log(total) - chosen).mean(axis=-1, dtype=np.float64)
-    P *= (1 / (n * total))[..., np.newaxis, :]
-    P[..., y, nodes] -= scores.dtype.type(1 / n)
-    return loss, P
+    total = P.sum(axis=-2, keepdims=True)
+    loss = (np.log(total[..., 0, :]) - chosen).mean(axis=-1, dtype=np.float64)
+    return loss, _derivative(P, total, y)
+
+
+def _derivative(P: Array, total: Array, y: Indices) -> Array:
+    """Turn exponentials of scores into the derivative of the mean loss, in place."""
+    n = len(y)
+    P /= total * n
+    P[..., y, np.arange(n)] -= P.dtype.type(1 / n)
+    return P
 
 
 def _inner(a: Array, b: Array) -> Array:

@@ -51,6 +51,13 @@ def fitting_scalings(X: Any, train: npt.NDArray[np.int64]) -> tuple[str, ...]:
     return ("standard",)
 
 
+def check_scaling(name: Any) -> None:
+    """Refuse what is not the name of a scaling, or "auto"."""
+    if not isinstance(name, str) or name not in (*SCALINGS, "auto"):
+        listed = ", ".join(map(repr, ("auto", *SCALINGS)))
+        raise InputError(f"feature_scaling must be one of {listed}. Got {name!r}.")
+
+
 @dataclass(frozen=True)
 class Scaling:
     """A scaling by name, with what it learned: x -> finish(x * factor - shift).

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from heatgraph.errors import InputError
-from heatgraph.scaling import SCALINGS
+from heatgraph.scaling import check_scaling
 from heatgraph.schemes import Heat, Scheme, SteppedScheme, scheme_from
 
 # The grid of T goes from 0 to this, in equal steps of log(T + SOFT_TIME).
@@ -117,9 +117,7 @@ class Space:
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
         scalings = _candidates(feature_scaling, "feature_scaling")
         for name in scalings:
-            if not isinstance(name, str) or name not in (*SCALINGS, "auto"):
-                listed = ", ".join(map(repr, ("auto", *SCALINGS)))
-                raise InputError(f"feature_scaling must be one of {listed}. Got {name!r}.")
+            check_scaling(name)
         decays = None if _is_auto(weight_decay) else _numbers(weight_decay, "weight_decay", ">= 0")
         rates = _numbers(learning_rate, "learning_rate", "> 0")
         return cls(schemes, kinds, loops, scalings, decays, rates)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,8 +42,8 @@ NUM_LONGER = 8
 # The grid of weight decays, as multiples of the features' mean square over the number of nodes.
 DECAYS = np.logspace(-4, 2, 16)
 FOLDS = 5
-# A search learns from no more nodes than this, and checks on no more.
-SEARCH_NODES = 5000
+# A search learns from no more nodes than this, and checks on no more than that.
+MOST_LEARNING, MOST_CHECKING = 2000, 5000
 # Diffused features that are kept at a time.
 CHUNK_BYTES = 512 << 20
 
@@ -182,13 +183,13 @@ class _Trial:
     @classmethod
     def of(cls, task: Task) -> _Trial:
         rng = np.random.default_rng(task.seed)
-        learning = _sample(task.codes, rng)
+        learning = _sample(task.codes, MOST_LEARNING, rng)
         if task.val is None or task.val_codes is None:
             codes = task.codes[learning]
             part = deal(codes, min(FOLDS, len(codes)), rng)
             folds = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in set(part)]
             return cls(task, task.train[learning], codes, folds)
-        checking = _sample(task.val_codes, rng)
+        checking = _sample(task.val_codes, MOST_CHECKING, rng)
         n, m = len(learning), len(checking)
         return cls(
             task,
@@ -345,9 +346,9 @@ def deal(codes: Indices, parts: int, rng: np.random.Generator) -> Indices:
     return part
 
 
-def _sample(codes: Indices, rng: np.random.Generator) -> Indices:
-    """Positions of at most SEARCH_NODES nodes, with every class in about its share."""
-    parts = -(-len(codes) // SEARCH_NODES)
+def _sample(codes: Indices, most: int, rng: np.random.Generator) -> Indices:
+    """Positions of at most so many nodes, with every class in about its share."""
+    parts = -(-len(codes) // most)
     return np.flatnonzero(deal(codes, parts, rng) == 0)
 
 
@@ -361,4 +362,4 @@ def _mean_square(X: Any, rows: Indices) -> float:
 
 def _blas_threads(count: int | None) -> Any:
     """Bound the threads of matrix products; None leaves them as they are."""
-    return threadpool_limits(count, user_api="blas")
+    return nullcontext() if count is None else threadpool_limits(count, user_api="blas")
