@@ -3,6 +3,8 @@ with the package. `response_matrix` goes by matrix functions, `by_eigenvalues` b
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
+import scipy.special
 
 from heatgraph import Euler, Heat, PersonalizedPageRank, RungeKutta4
 
@@ -48,3 +50,59 @@ def rounding(dtype, products, T=0.0):
     """What rounding may add, relative to the features: a few units for each product and its sums,
     and a few for each unit of time, since S itself is rounded."""
     return 8 * np.finfo(dtype).eps * (products + 4 + T)
+
+
+def softmax_objective(weights, X, y, num_classes, weight_decay):
+    """J and its gradient, from the formula, for weights (p + 1, C) whose last row is the bias."""
+    rows = np.hstack([X, np.ones((len(X), 1))]).astype(np.float64)
+    weights = weights.reshape(rows.shape[1], num_classes)
+    scores = rows @ weights
+    log_p = scores - scipy.special.logsumexp(scores, axis=1, keepdims=True)
+    value = -log_p[np.arange(len(y)), y].mean() + weight_decay / 2 * (weights**2).sum()
+    residual = np.exp(log_p) - np.eye(num_classes)[y]
+    return value, (rows.T @ residual / len(y) + weight_decay * weights).ravel()
+
+
+def softmax_optimum(X, y, num_classes, weight_decay):
+    """The minimum of J by SciPy's trust-region Newton method, with finite differences nowhere."""
+    start = np.zeros((X.shape[1] + 1) * num_classes)
+
+    def hessian(weights, *args):
+        rows = np.hstack([X, np.ones((len(X), 1))]).astype(np.float64)
+        scores = rows @ weights.reshape(rows.shape[1], num_classes)
+        P = scipy.special.softmax(scores, axis=1)
+        blocks = np.einsum("nc,ck->nck", P, np.eye(num_classes)) - np.einsum("nc,nk->nck", P, P)
+        H = np.einsum("ni,nck,nj->icjk", rows, blocks, rows) / len(y)
+        return H.reshape(len(start), len(start)) + weight_decay * np.eye(len(start))
+
+    found = scipy.optimize.minimize(
+        softmax_objective,
+        start,
+        args=(X, y, num_classes, weight_decay),
+        jac=True,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": 1e-12},
+    )
+    return found.x.reshape(-1, num_classes), found.fun
+
+
+def torch_adam(X, y, weights, learning_rate, weight_decay, epochs):
+    """PyTorch's Adam with coupled weight decay, line by line from its documentation.
+
+    `weights` (C, p + 1), the bias last, is where it starts.
+    """
+    rows = np.hstack([X, np.ones((len(X), 1))])
+    theta = weights.astype(np.float64)
+    m, v = np.zeros_like(theta), np.zeros_like(theta)
+    targets = np.eye(len(theta))[y]
+    for t in range(1, epochs + 1):
+        P = scipy.special.softmax(rows @ theta.T, axis=1)
+        g = (P - targets).T @ rows / len(y)
+        g = g + weight_decay * theta
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g**2
+        m_hat = m / (1 - 0.9**t)
+        v_hat = v / (1 - 0.999**t)
+        theta = theta - learning_rate * m_hat / (np.sqrt(v_hat) + 1e-8)
+    return theta

@@ -58,3 +58,22 @@ schemes = st.one_of(
     stable_rk4,
     st.floats(0.05, 1).map(PersonalizedPageRank),
 )
+
+
+def planted(n=90, classes=3, seed=0, kind="words", noise=1.0):
+    """A graph whose edges and features follow its classes: the graph, and the classes.
+
+    Features are "words" (sparse counts), "dense" (normal) or None.
+    """
+    random = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    same = labels[:, np.newaxis] == labels
+    upper = np.triu(random.random((n, n)) < np.where(same, 12 / n, 1.5 / n), k=1)
+    centres = random.random((classes, 12)) * (random.random((classes, 12)) < 0.4)
+    if kind == "words":
+        X = sp.csr_array(random.poisson(noise * 0.15 + centres[labels]).astype(np.float64))
+    elif kind == "dense":
+        X = centres[labels] + noise * random.normal(size=(n, 12))
+    else:
+        X = None
+    return Graph(upper | upper.T, X), labels

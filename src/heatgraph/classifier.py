@@ -265,20 +265,20 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         """
         graph = self._checked_graph(graph)
         (node,) = node_indices([node], graph.num_nodes, "node")
-        scores = self._scores(graph, [node])[0]
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
             raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
+        kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")[0]
+        scores = kernel @ self._undiffused(graph) + self.intercept_
         chosen = int(scores.argmax()) if label is None else classes.index(label)
         weights, bias = self.coef_.astype(np.float64), self.intercept_.astype(np.float64)
         theta, b, score = weights[chosen], bias[chosen], scores[chosen]
         if len(classes) == 2:
             theta, b, score = (part[chosen] - part[1 - chosen] for part in (weights, bias, scores))
-        kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")
         return explain(
             graph,
             self.scaling_,
-            kernel[0],
+            kernel,
             theta,
             node=int(node),
             label=classes[chosen],
@@ -370,11 +370,13 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         graph = self._checked_graph(graph)
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
-        Theta = np.ascontiguousarray(self.coef_.T)
-        if graph.features is not None:
-            Theta = self.scaling_.times(graph.features, Theta)
-        scores = self._diffused(graph.with_features(Theta)) + self.intercept_
+        scores = self._diffused(graph.with_features(self._undiffused(graph))) + self.intercept_
         return scores if nodes is None else scores[nodes]
+
+    def _undiffused(self, graph: Graph) -> Array:
+        """The columns X Theta (n, C)."""
+        Theta = np.ascontiguousarray(self.coef_.T)
+        return Theta if graph.features is None else self.scaling_.times(graph.features, Theta)
 
     def _diffused(self, graph: Graph, **options: Any) -> Array:
         engine = self._engine() | options
@@ -426,8 +428,14 @@ def load(path: str | Path) -> DGCClassifier:
 def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
     """Plain values and arrays that make a model."""
     parameters = model.get_params()
-    if not isinstance(parameters["random_state"], int | None):
+    if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = None  # a generator's state is of no use to a fitted model
+    for label in model.classes_.tolist():
+        if not isinstance(label, str | bool | int | float):
+            raise InputError(
+                f"label {label!r} cannot be written into a file: it is a {type(label).__name__}, "
+                "and neither a number nor a text."
+            )
     content = {
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "classes": to_plain(model.classes_),

@@ -28,6 +28,9 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Pairs = tuple[Array, Array, Floats]  # source nodes, features, shares
 
+# Dense features are looked at in blocks of this size.
+BLOCK_ENTRIES = 1 << 22
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
@@ -118,8 +121,9 @@ def _shares(
     """Shares of nodes (n,) and features (d,), and the largest of pairs."""
     by_node, by_feature = np.empty(len(kernel_row)), np.zeros(len(theta))
     pairs = _no_pairs()
-    for start in range(0, len(kernel_row), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
+    step = BLOCK_ROWS if sp.issparse(X) else max(1, BLOCK_ENTRIES // len(theta))
+    for start in range(0, len(kernel_row), step):
+        block = slice(start, start + step)
         rows = sp.coo_array(scaling.apply(X[block], np.dtype(np.float64)))
         u, j = rows.row + start, rows.col
         values = kernel_row[u] * rows.data * theta[j]

@@ -234,13 +234,13 @@ def minimise(
     The Hessian of the loss is at most Z^T Z / 2n for every class (Bohning 1992), which is diagonal
     here: its inverse starts off L-BFGS's own, so that steps are of the right length from the first
     and few are needed however the features are scaled. The search ends when the gradient, measured
-    in that metric, is `accuracy` times what it was at zero.
+    in that metric, is `accuracy` times what it was at zero, or no more than rounding.
 
     Returns Phi and, for each set and setting, whether it got there.
     """
     descent = _Descent(frame, y, num_classes, np.asarray(weight_decay, dtype=frame.Z.dtype))
     Phi = descent.Phi.copy()
-    goal = accuracy**2 * descent.gradient_size()
+    goal = np.maximum(accuracy**2 * descent.gradient_size(), descent.gradient_rounding())
     converged = np.zeros(goal.shape, dtype=bool)
     left = np.arange(len(weight_decay))
     for _ in range(MOST_ITERATIONS):
@@ -265,11 +265,11 @@ class _Descent:
     """
 
     def __init__(self, frame: Frame, y: Indices, num_classes: int, decay: Array) -> None:
-        self.Z, self.y = frame.Z, y
+        self.Z, self.squares, self.y = frame.Z, frame.squares, y
         G, n, r = self.Z.shape
         W = len(decay)
         self.decay = np.tile(decay, (G, 1))
-        curvature = frame.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + _each(decay)[..., 0]
+        curvature = self.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + _each(decay)[..., 0]
         self.inverse = _reciprocal(curvature)[:, :, np.newaxis]
         self.Phi = np.zeros((G, W, num_classes, r), dtype=self.Z.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=self.Z.dtype)
@@ -281,6 +281,13 @@ class _Descent:
     def gradient_size(self) -> Array:
         """Squared norm of the gradient in the metric of the first inverse Hessian."""
         return _inner(self.gradient, self.inverse * self.gradient)
+
+    def gradient_rounding(self) -> Array:
+        """What rounding alone can make of that, for residuals of at most 1/n."""
+        _, n, _ = self.Z.shape
+        squares = self.squares[:, np.newaxis] * self.inverse[:, :, 0]
+        unit = 8 * np.finfo(self.Z.dtype).eps
+        return np.asarray(unit**2 * self.Phi.shape[2] * squares.sum(axis=2) / n)
 
     def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Go on with some of the settings only."""

@@ -75,10 +75,10 @@ class Labels:
         chosen = node_indices(nodes, len(self.values), name)
         missing = chosen[~self.known[chosen]]
         if len(missing):
+            (first,) = self.values[missing[:1]].tolist()
             raise InputError(
-                f"{name} names nodes without a label. Node {missing[0]} has "
-                f"{self.values[missing[0]]!r} ({len(missing):,} such in all); -1, None and NaN "
-                "mean unlabelled."
+                f"{name} names nodes without a label. Node {missing[0]} has {first!r} "
+                f"({len(missing):,} such in all); -1, None and NaN mean unlabelled."
             )
         return chosen
 
@@ -106,8 +106,8 @@ def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indic
     if len(classes) == 1:
         raise InputError(
             f"training nodes must have at least two classes. All {len(learning):,} have the label "
-            f"{classes[0]!r}; -1, None and NaN mean unlabelled, so for labels of -1 and 1 use "
-            "other names."
+            f"{classes.tolist()[0]!r}; -1, None and NaN mean unlabelled, so for labels of -1 and 1 "
+            "use other names."
         )
     unseen = _without(labels.classes(np.flatnonzero(labels.known)), classes)
     if unseen:

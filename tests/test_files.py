@@ -1,0 +1,230 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save
+
+from heatgraph import Euler, files
+from heatgraph.errors import FileFormatError, InputError
+from heatgraph.files import from_plain, read_tensors, to_plain, whole_file, write_tensors
+
+CONTENT = {"name": "Übung", "numbers": [1, 2.5, None], "flag": True}
+TENSORS = {
+    "b": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "a": np.array([1e-300, -0.0, np.pi]),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "thing.safetensors"
+    write_tensors(path, "thing", CONTENT, TENSORS)
+    return path
+
+
+def test_round_trip(path):
+    content, tensors = read_tensors(path, "thing")
+    assert content == CONTENT
+    assert set(tensors) == {"a", "b"}
+    for name, tensor in TENSORS.items():
+        assert tensors[name].dtype == tensor.dtype
+        np.testing.assert_array_equal(tensors[name], tensor)
+
+
+def test_transposed_arrays_are_written_as_they_are_seen(path):
+    write_tensors(path, "thing", {}, {"b": TENSORS["b"].T})
+    np.testing.assert_array_equal(read_tensors(path, "thing")[1]["b"], TENSORS["b"].T)
+
+
+def test_every_truncation_is_noticed(path):
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError, match="incomplete|not a model|damaged"):
+            read_tensors(path, "thing")
+
+
+def test_every_flipped_bit_is_noticed(path):
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        for bit in range(8):
+            altered = bytearray(whole)
+            altered[position] ^= 1 << bit
+            path.write_bytes(altered)
+            with pytest.raises(FileFormatError):
+                read_tensors(path, "thing")
+
+
+def test_a_flipped_bit_in_a_number_is_named_as_such(path):
+    altered = bytearray(path.read_bytes())
+    altered[-1] ^= 1
+    path.write_bytes(altered)
+    with pytest.raises(FileFormatError, match="checksum"):
+        read_tensors(path, "thing")
+
+
+@given(st.binary(max_size=200))
+def test_noise_is_refused(tmp_path_factory, noise):
+    path = tmp_path_factory.mktemp("noise") / "noise"
+    path.write_bytes(noise)
+    with pytest.raises(FileFormatError):
+        read_tensors(path, "thing")
+
+
+def header(text):
+    raw = text if isinstance(text, bytes) else json.dumps(text).encode()
+    return len(raw).to_bytes(8, "little") + raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "not a model file"),
+        (b"\x80\x04\x95pickle", "not a model file"),
+        ((4 << 30).to_bytes(8, "little") + b"{", "not a model file"),
+        ((10**6).to_bytes(8, "little") + b"{}", "incomplete: its header alone has 1,000,000 bytes"),
+        (header(b"{]"), "header is unreadable"),
+        (header(b"{" + b'"a":[' * 100_000), "header is unreadable"),
+        (header({"__metadata__": {"heatgraph": 3}}), "header is unreadable"),
+        (header({"__metadata__": []}), "header is unreadable"),
+        (save({"x": np.zeros(2)}), "is a safetensors file, but not one of heatgraph's"),
+        (
+            save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "2"}),
+            "has format '2', and this version of heatgraph reads up to 1. Upgrade heatgraph",
+        ),
+        (
+            save({"x": np.zeros(2)}, metadata={"heatgraph": "thing"}),
+            "has format ''",
+        ),
+        (
+            save({"x": np.zeros(2)}, metadata={"heatgraph": "graph", "format": "1"}),
+            "holds a graph, where a thing is wanted",
+        ),
+        (
+            save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "1"}),
+            "checksum",
+        ),
+        (
+            header(
+                {
+                    "__metadata__": {"heatgraph": "thing", "format": "1"},
+                    "x": {"dtype": "F64", "shape": [2**62, 8], "data_offsets": [0, 16]},
+                }
+            )
+            + bytes(16),
+            "incomplete or damaged",
+        ),
+        (
+            header(
+                {
+                    "__metadata__": {"heatgraph": "thing", "format": "1"},
+                    "x": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]},
+                    "y": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]},
+                }
+            )
+            + bytes(8),
+            "incomplete or damaged",
+        ),
+    ],
+)
+def test_foreign_files_say_what_is_wrong(path, raw, message):
+    path.write_bytes(raw)
+    with pytest.raises(FileFormatError, match=message):
+        read_tensors(path, "thing")
+
+
+def test_a_missing_file_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_tensors(tmp_path / "nothing", "thing")
+
+
+def test_what_fails_half_way_leaves_the_old_file(path):
+    before = path.read_bytes()
+
+    def write():
+        with whole_file(path) as file:
+            file.write(b"half")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_every_step_of_writing_may_fail(path, monkeypatch, call):
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(files.os, call, fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_tensors(path, "thing", {}, {})
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
+def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path):
+    path = tmp_path / "model"
+    code = (
+        "import sys, numpy as np\n"
+        "from heatgraph.files import write_tensors\n"
+        "x = np.zeros(200_000)\n"
+        "print('ready', flush=True)\n"
+        "for i in range(10**6):\n"
+        "    write_tensors(sys.argv[1], 'thing', {'i': i}, {'x': x + i})\n"
+    )
+    for delay in (0.02, 0.05, 0.11):
+        process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(0.1 + delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        content, tensors = read_tensors(path, "thing")
+        assert (tensors["x"] == content["i"]).all()
+
+
+def test_folders_are_named_in_errors(tmp_path):
+    with pytest.raises(InputError, match="there is no folder .*nowhere. Make it first"):
+        write_tensors(tmp_path / "nowhere" / "x", "thing", {}, {})
+    with pytest.raises(InputError, match="is a folder. Name a file"):
+        write_tensors(tmp_path, "thing", {}, {})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are of POSIX")
+def test_permissions_and_links_stay(path):
+    path.chmod(0o640)
+    link = path.parent / "link"
+    link.symlink_to(path)
+    write_tensors(link, "thing", {"new": 1}, {})
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert read_tensors(path, "thing")[0] == {"new": 1}
+    fresh = path.parent / "fresh"
+    write_tensors(fresh, "thing", {}, {})
+    plain = path.parent / "plain"
+    plain.write_bytes(b"")
+    assert fresh.stat().st_mode == plain.stat().st_mode
+
+
+def test_plain_values():
+    value = [1, np.float64(2.5), "x", None, True, np.arange(2), (Euler(2.0, 4), "y"), np.float32]
+    plain = to_plain(value)
+    assert json.loads(json.dumps(plain)) == plain
+    assert from_plain(plain) == [1, 2.5, "x", None, True, [0, 1], [Euler(2.0, 4), "y"], "float32"]
+    with pytest.raises(InputError, match="cannot be written into a file: it is a object"):
+        to_plain(object())
+    with pytest.raises(InputError, match="is no scheme"):
+        from_plain({"kind": "os.system"})
