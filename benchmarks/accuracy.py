@@ -37,7 +37,7 @@ def validated(data, **parameters) -> float:
 
 def calibration(data, val) -> tuple[float, float]:
     """Expected calibration error on test nodes before and after a temperature is fitted."""
-    model = DGCClassifier(calibrate=True).fit(data.graph, data.labels, data.train, val)
+    model = DGCClassifier().fit(data.graph, data.labels, data.train, val)
     codes = np.searchsorted(model.classes_, data.labels[data.test])
     after = model.predict_proba(nodes=data.test)
     model.temperature_ = 1.0

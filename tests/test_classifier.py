@@ -297,7 +297,7 @@ def test_many_threads_predict_the_same_bits():
         ({"dtype": "int8"}, "dtype must be float32 or float64"),
         ({"n_threads": 0}, "n_threads must be a whole number"),
         ({"memory_budget": "much"}, "memory_budget must be"),
-        ({"calibrate": "yes"}, "calibrate must be True or False"),
+        ({"calibrate": "yes"}, "calibrate must be True, False or 'auto'"),
         ({"random_state": "seed"}, "cannot be used to seed"),
     ],
 )
@@ -461,7 +461,7 @@ def test_a_temperature_mends_overconfidence(val):
     train = np.arange(60)
     val = None if val is None else np.arange(60, 200)
     hot = DGCClassifier(T=0.5, weight_decay=1e-6, calibrate=True).fit(graph, labels, train, val)
-    raw = DGCClassifier(T=0.5, weight_decay=1e-6).fit(graph, labels, train, val)
+    raw = DGCClassifier(T=0.5, weight_decay=1e-6, calibrate=False).fit(graph, labels, train, val)
     assert hot.temperature_ > 1
     assert raw.temperature_ == 1
     np.testing.assert_array_equal(hot.predict(), raw.predict())
@@ -472,6 +472,14 @@ def test_a_temperature_mends_overconfidence(val):
         for clf in (hot, raw)
     ]
     assert errors[0] < 0.5 * errors[1]
+
+
+def test_when_to_calibrate():
+    assert fitted().temperature_ == 1
+    assert fitted(calibrate=True).temperature_ != 1
+    assert fitted(val=VAL).temperature_ != 1
+    assert fitted(val=VAL, calibrate=False).temperature_ == 1
+    assert fitted(T=[1.0, 2.0]).temperature_ != 1
 
 
 # Saving

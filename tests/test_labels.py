@@ -49,6 +49,7 @@ def test_a_label_that_no_class_has():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
+        (None, "the target y is None. Give one label per node"),
         ([1, 2], r"one label per node, 3 in all .*Got shape \(2,\)"),
         (np.eye(3), r"one label per node.*Got shape \(3, 3\)"),
         ([0.5, 1.0, 2.5], "Unknown label type: continuous; entry 0 is 0.5 \\(2 such"),
@@ -95,7 +96,7 @@ def test_masks_and_indices_are_the_same():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"train": [0, 2]}, "at least two classes. All 2 have the label 0.*-1 and 1"),
+        ({"train": [0, 2]}, "one class only: all 2 have the label 0.*-1 and 1"),
         ({"train": []}, "train names no node"),
         ({"train": np.zeros(7, dtype=bool)}, "train names no node"),
         ({"y": [-1, None, np.nan]}, "y has no label left to learn from"),

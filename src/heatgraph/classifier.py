@@ -79,9 +79,10 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         By default every core.
     memory_budget : int or str, optional
         Bytes, or a text such as "4GB", for a diffusion. By default the machine's memory.
-    calibrate : bool
+    calibrate : "auto" or bool
         Whether to divide scores by a temperature, fitted on validation nodes or in folds, so that
-        probabilities mean what they say. Predictions stay the same.
+        probabilities mean what they say. Predictions stay the same. "auto" does so if there are
+        validation nodes, or folds anyway because there is something to choose.
     dtype : {"float32", "float64"}
         Precision of the diffusion and of the weights.
 
@@ -95,7 +96,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
     converged_ : bool
         Whether L-BFGS reached the optimum. (Adam takes its epochs and is done.)
     temperature_ : float
-        1 unless `calibrate`.
+        What scores are divided by to make probabilities of them; 1 if not calibrated.
     search_ : list of dict
         Every setting tried, with its accuracy and log-loss on validation nodes or folds; empty if
         there was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
@@ -127,7 +128,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         n_threads: int | None = None,
         memory_budget: int | float | str | None = None,
-        calibrate: bool = False,
+        calibrate: Any = "auto",
         dtype: Any = "float32",
     ) -> None:
         self.T = T
@@ -193,7 +194,9 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = bool(fit.converged.all())
         self.temperature_ = 1.0
         self._settle(setting, scaling, fit.Theta[0, 0].T, fit.bias[0, 0])
-        if self.calibrate:
+        if self.calibrate is True or (
+            self.calibrate == "auto" and (task.val is not None or outcomes)
+        ):
             held_out = self._validation_scores(task, setting)
             self.temperature_ = best_temperature(*held_out)
         report("fit", 1, 1)
@@ -318,8 +321,8 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         check_graph(graph)
         if self.solver not in ("lbfgs", "adam"):
             raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
-        if not isinstance(self.calibrate, bool | np.bool_):
-            raise InputError(f"calibrate must be True or False. Got {self.calibrate!r}.")
+        if self.calibrate not in (True, False, "auto"):
+            raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
         check_engine(**self._engine())
         epochs, seed = whole_number(self.epochs, "epochs"), _seed(self.random_state)
         labels = Labels.read(y, graph.num_nodes)

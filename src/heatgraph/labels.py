@@ -31,6 +31,11 @@ class Labels:
     @classmethod
     def read(cls, y: Any, num_nodes: int) -> Labels:
         """Read labels and find out which are missing."""
+        if y is None:
+            raise InputError(
+                "this requires y to be passed, but the target y is None. Give one label per node, "
+                "and -1, None or NaN where there is none."
+            )
         values = as_array(y, "y")
         if values.ndim == 2 and values.shape[1] == 1:
             from sklearn.utils import column_or_1d
@@ -105,9 +110,9 @@ def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indic
     classes = labels.classes(learning)
     if len(classes) == 1:
         raise InputError(
-            f"training nodes must have at least two classes. All {len(learning):,} have the label "
-            f"{classes.tolist()[0]!r}; -1, None and NaN mean unlabelled, so for labels of -1 and 1 "
-            "use other names."
+            f"training nodes must have at least two classes, and there is one class only: all "
+            f"{len(learning):,} have the label {classes.tolist()[0]!r}. -1, None and NaN mean "
+            "unlabelled, so for labels of -1 and 1 use other names."
         )
     unseen = _without(labels.classes(np.flatnonzero(labels.known)), classes)
     if unseen:

@@ -123,6 +123,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []  # it is `dtype` that decides
         return tags
 
     def _read(self, X: Any) -> tuple[Graph, npt.NDArray[np.int64] | None]:

@@ -1,0 +1,80 @@
+"""scikit-learn's own checks of estimators.
+
+They feed tables, so most of them are given an estimator that makes a graph without edges of a
+table, where DGC is plain softmax regression. What cannot pass is listed with its reason.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import validate_data
+
+from heatgraph import DGCClassifier, Graph, GraphDiffusion
+
+
+class OnTables(DGCClassifier):
+    """Rows of a table as nodes without edges."""
+
+    def _graph(self, X, reset=False):
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return Graph(sp.csr_array((X.shape[0],) * 2), X)
+
+    def fit(self, X, y):
+        return super().fit(self._graph(X, reset=True), y)
+
+    def predict(self, X):
+        return super().predict(self._graph(X))
+
+    def predict_proba(self, X):
+        return super().predict_proba(self._graph(X))
+
+    def decision_function(self, X):
+        return super().decision_function(self._graph(X))
+
+    def score(self, X, y):
+        return super().score(self._graph(X), y)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = tags.input_tags.sparse = True
+        return tags
+
+
+class DiffusionOnTables(GraphDiffusion):
+    """The same for the transformer."""
+
+    def _graph(self, X, reset=False):
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return Graph(sp.csr_array((X.shape[0],) * 2), X)
+
+    def fit(self, X, y=None):
+        return super().fit(self._graph(X, reset=True), y)
+
+    def transform(self, X):
+        return super().transform(self._graph(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = tags.input_tags.sparse = True
+        return tags
+
+
+CANNOT_PASS = {
+    "check_classifiers_classes": "it takes -1 for a class, which means unlabelled here",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [
+        DGCClassifier(),
+        GraphDiffusion(T=1.0),
+        OnTables(T=1.0, weight_decay=1e-3),
+        OnTables(feature_scaling="standard"),
+        DiffusionOnTables(T=1.0),
+    ],
+    expected_failed_checks=lambda estimator: CANNOT_PASS if isinstance(estimator, OnTables) else {},
+)
+def test_estimators(estimator, check):
+    check(estimator)
