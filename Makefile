@@ -6,7 +6,7 @@ BIN := .venv/bin
 .PHONY: demo test lint bench docs format clean
 
 demo: .venv/core
-	$(BIN)/python examples/diffuse.py
+	$(BIN)/python examples/classify.py
 
 test: .venv/dev lint
 	$(BIN)/pytest --cov
@@ -16,7 +16,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Against peers, in one interleaved run. BENCH picks one: make bench BENCH=engine
+# Against peers, in one interleaved run, and accuracies. BENCH picks one: make bench BENCH=engine
 bench: .venv/bench
 	$(BIN)/python -m benchmarks $(BENCH)
 

@@ -11,12 +11,16 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
 
 
-def test_the_readme_runs(capsys):
+def test_the_readme_runs(capsys, tmp_path, monkeypatch):
     (code,) = re.findall(
         r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
     )
     names: dict[str, object] = {}
+    monkeypatch.chdir(tmp_path)
     exec(code, names)
+    assert names["clf"].score(names["graph"], names["y"]) > 0.8
+    assert names["part"].shape == (500,)
+    assert (names["again"].predict(names["graph"]) == names["labels"]).all()
     assert names["rows"].shape == (3, 32)
     assert names["grid"].shape == (50, 3, 32)
     assert "products" in capsys.readouterr().out

@@ -35,6 +35,9 @@ from heatgraph.space import Setting, Space
 
 Array = npt.NDArray[Any]
 
+# Columns of the table of a search.
+RECORD = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay", "learning_rate",
+          "accuracy", "log_loss")  # fmt: skip
 # What a file of ours says that it holds.
 KIND = "DGCClassifier"
 
@@ -451,7 +454,7 @@ def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
         "converged": model.converged_,
         "temperature": model.temperature_,
         "num_features": model.n_features_in_,
-        "search": model.search_,
+        "search": {key: [record[key] for record in model.search_] for key in RECORD},
         "versions": _versions(),
     }
     tensors = {"Theta": model.coef_.T, "bias": model.intercept_}
@@ -482,7 +485,8 @@ def _restored(content: dict[str, Any], tensors: dict[str, Array]) -> DGCClassifi
     model.n_features_in_ = content["num_features"]
     model.converged_ = content["converged"]
     model.temperature_ = content["temperature"]
-    model.search_ = content["search"]
+    rows = zip(*(content["search"][key] for key in RECORD), strict=True)
+    model.search_ = [dict(zip(RECORD, row, strict=True)) for row in rows]
     return model
 
 

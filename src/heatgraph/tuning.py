@@ -58,15 +58,15 @@ class Outcome:
 
     def record(self) -> dict[str, Any]:
         """A row of the table of a search."""
-        setting = self.setting
+        scheme = self.setting.scheme
         return {
-            "scheme": type(setting.scheme).__name__,
-            "T": getattr(setting.scheme, "T", None),
-            "K": getattr(setting.scheme, "K", None),
-            "self_loops": setting.self_loops,
-            "feature_scaling": setting.feature_scaling,
-            "weight_decay": setting.weight_decay,
-            "learning_rate": setting.learning_rate,
+            "scheme": type(scheme).__name__,
+            "T": getattr(scheme, "T", None),
+            "K": getattr(scheme, "K", None),
+            "self_loops": self.setting.self_loops,
+            "feature_scaling": self.setting.feature_scaling,
+            "weight_decay": self.setting.weight_decay,
+            "learning_rate": self.setting.learning_rate,
             "accuracy": self.accuracy,
             "log_loss": self.log_loss,
         }
