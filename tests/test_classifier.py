@@ -550,7 +550,7 @@ def test_the_graph_is_not_in_the_file(tmp_path):
 def test_a_file_that_lacks_something_is_refused(tmp_path):
     from heatgraph.files import write_tensors
 
-    write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {})
+    write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {"bias": np.zeros(3)})
     with pytest.raises(FileFormatError, match="does not hold a whole model"):
         load(tmp_path / "model")
 

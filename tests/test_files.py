@@ -168,7 +168,7 @@ def test_every_step_of_writing_may_fail(path, monkeypatch, call):
 
     monkeypatch.setattr(files.os, call, fail)
     with pytest.raises(OSError, match="disk full"):
-        write_tensors(path, "thing", {}, {})
+        write_tensors(path, "thing", {}, TENSORS)
     monkeypatch.undo()
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -208,12 +208,12 @@ def test_permissions_and_links_stay(path):
     path.chmod(0o640)
     link = path.parent / "link"
     link.symlink_to(path)
-    write_tensors(link, "thing", {"new": 1}, {})
+    write_tensors(link, "thing", {"new": 1}, TENSORS)
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
     assert read_tensors(path, "thing")[0] == {"new": 1}
     fresh = path.parent / "fresh"
-    write_tensors(fresh, "thing", {}, {})
+    write_tensors(fresh, "thing", {}, TENSORS)
     plain = path.parent / "plain"
     plain.write_bytes(b"")
     assert fresh.stat().st_mode == plain.stat().st_mode

@@ -100,6 +100,16 @@ def test_auto_searches_the_whole_grid_and_refines():
     assert chosen.score(None, LABELS, VAL) >= best - 0.1
 
 
+def test_candidates_stay_chosen_while_T_is_refined():
+    """The best of a list is not lost among the others when more of T is tried."""
+    clf = fitted(weight_decay=[1e6, 1e-3], feature_scaling="rows", self_loops=[False, True])
+    assert clf.weight_decay_ == 1e-3
+    clf = fitted(
+        solver="adam", learning_rate=[1e-9, 0.3], weight_decay=1e-4, feature_scaling="rows"
+    )
+    assert clf.learning_rate_ == 0.3
+
+
 def test_no_label_but_those_of_training_and_validation_is_looked_at():
     y = LABELS.copy()
     y[50:] = (y[50:] + 1) % 3

@@ -152,15 +152,21 @@ def search(
         outcomes += trial.run(space, space.grid(), *pair)
     report("search", len(pairs), len(pairs) + 1)
     group = _best_group(space, outcomes, trial.num_checked)
-    best = group[0].setting
     if space.schemes is None:
+        best = group[0].setting
         kind = Kind.of(best.scheme)
+        # Whatever else was a choice between candidates is settled now.
+        open_still = replace(
+            space,
+            decays=None if space.decays is None else (best.weight_decay,),
+            rates=(best.learning_rate,),
+        )
+        pair = (best.self_loops, best.feature_scaling)
         while longer := _longer(kind, group):
-            more = trial.run(space, longer, best.self_loops, best.feature_scaling)
+            more = trial.run(open_still, longer, *pair)
             group, outcomes = group + more, outcomes + more
         T = _time(_middle(space, group, trial.num_checked))
-        near = kind.around(T, NUM_REFINED)
-        group = trial.run(space, near, best.self_loops, best.feature_scaling)
+        group = trial.run(open_still, kind.around(T, NUM_REFINED), *pair)
         outcomes += group
     setting = _middle(space, group, trial.num_checked)
     if space.decays is None:
