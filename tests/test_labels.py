@@ -34,6 +34,27 @@ def test_labels_of_any_kind(y, known, classes):
     assert [found.tolist()[c] for c in codes] == [y[i] for i in nodes]
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "category", "string", "boolean", "int64", "float64"])
+def test_labels_from_pandas(dtype):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    values = {
+        "Int64": [2**62 + 1, 3],
+        "category": ["b", "a"],
+        "string": ["b", "a"],
+        "boolean": [True, False],
+        "int64": [4, 2],
+        "float64": [4.0, 2.0],
+    }[dtype]
+    series = pandas.Series([*values, values[0]], dtype=dtype)
+    if dtype != "int64":
+        series = series.where([True, True, False])
+    labels = Labels.read(series, 3)
+    assert labels.known.tolist() == [True, True, dtype == "int64"]
+    classes = labels.classes(np.array([0, 1]))
+    assert classes.tolist() == sorted(values)
+    assert [type(value) for value in classes.tolist()] == [type(value) for value in values]
+
+
 def test_mixed_labels_come_back_unchanged():
     values = np.array([3, 7, "x", 3], dtype=object)
     labels = Labels.read(values, 4)

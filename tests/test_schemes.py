@@ -200,3 +200,13 @@ def test_unpickling_does_not_warn_again():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pickle.loads(stored).K == 2
+
+
+@given(schemes)
+def test_squares(scheme):
+    squared = scheme.squared()
+    if isinstance(scheme, PersonalizedPageRank):
+        assert squared is None
+        return
+    s = np.linspace(-1, 1, 50)
+    np.testing.assert_allclose(squared.response(s), scheme.response(s) ** 2, rtol=1e-9, atol=1e-300)

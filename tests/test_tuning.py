@@ -90,7 +90,8 @@ def test_auto_searches_the_whole_grid_and_refines():
     assert {record["feature_scaling"] for record in records} == {"rows", "idf", "sqrt", "idf-sqrt"}
     of_best = [r for r in records if r["feature_scaling"] == clf.feature_scaling_]
     assert len({r["T"] for r in of_best}) >= 41 + 5
-    assert len({r["weight_decay"] for r in of_best}) == 16
+    for T in {r["T"] for r in of_best}:
+        assert len({r["weight_decay"] for r in of_best if r["T"] == T}) >= 16
     assert min(r["T"] for r in of_best) <= clf.T_ <= max(r["T"] for r in of_best)
     assert clf.score(None, LABELS, np.arange(50, 90)) > 0.8
     best = max(r["accuracy"] for r in records)
@@ -125,7 +126,7 @@ def test_no_label_but_those_of_training_and_validation_is_looked_at():
 def outcome(T, decay, accuracy, loss=1.0, **setting):
     usual = {"self_loops": True, "feature_scaling": "rows", "learning_rate": 0.2}
     setting = Setting(hg.Heat(T), weight_decay=decay, **(usual | setting))
-    return Outcome(setting, accuracy, loss)
+    return Outcome(setting, 1.0, accuracy, loss)
 
 
 def space(**parts):
@@ -140,6 +141,29 @@ def test_the_middle_of_a_plateau_is_chosen():
     middle = tuning._middle(space(), plateau + valley, checked=10_000)
     assert pytest.approx(np.prod([2.5, 3.5, 5.0]) ** (1 / 3) - 0.5, rel=1e-6) == middle.scheme.T
     assert middle.weight_decay == pytest.approx(1e-3)
+
+
+def test_weight_decay_is_chosen_in_units_that_go_with_T():
+    """Twice as long features at half the T, and a penalty that grows with their square."""
+    group = [
+        Outcome(Setting(hg.Heat(T), True, "rows", unit * relative, 0.2), unit, 0.8, 1.0)
+        for T, unit in ((1.0, 4.0), (4.0, 1.0))
+        for relative in (0.1, 10.0)
+    ]
+    middle = tuning._middle(space(), group, checked=100)
+    assert pytest.approx(np.sqrt(1.5 * 4.5) - 0.5) == middle.scheme.T
+    assert middle.weight_decay == pytest.approx(2.0)
+
+
+def test_the_scale_of_features_does_not_matter():
+    small, large = (
+        DGCClassifier(feature_scaling="none", dtype="float64").fit(
+            GRAPH.with_features(GRAPH.features * scale), LABELS, TRAIN, VAL
+        )
+        for scale in (1e-6, 1e6)
+    )
+    assert large.score(None, LABELS, np.arange(50, 90)) > 0.75
+    assert small.score(None, LABELS, np.arange(50, 90)) > 0.5
 
 
 def test_the_weight_of_a_spike_depends_on_how_sure_it_is():
@@ -210,7 +234,7 @@ def test_diffused_features_are_cut_to_fit_in_memory(monkeypatch):
     monkeypatch.setattr(tuning, "diffuse_many", watch)
     monkeypatch.setattr(tuning, "CHUNK_BYTES", 10 * 50 * 12 * 4)
     cut = fitted(feature_scaling="rows")
-    assert calls == [10, 10, 10, 10, 1, 9]
+    assert calls == [10, 10, 10, 10, 1, 9, 1]
     assert [r["accuracy"] for r in cut.search_] == [r["accuracy"] for r in whole.search_]
     assert pytest.approx(whole.T_) == cut.T_
 

@@ -12,7 +12,8 @@ Conventions
 -----------
 ``X``      (G, n, p): G sets of features of the same nodes, such as one per T
 ``y``      (n,): classes, the same for each set
-``W``      settings: each is fitted to each set, all of them in one batched computation
+``W``      settings: each is fitted to each set, all of them in one batched computation; a weight
+           decay is the same for all sets (W,), or of each set's own (G, W)
 ``Theta``  (G, W, p, C), and ``bias`` (G, W, C)
 
 Inside, weights are (G, W, C, p) and scores (G, W, C, n): one product of matrices serves all
@@ -68,7 +69,7 @@ class Head:
         X: Array,
         y: Indices,
         num_classes: int,
-        weight_decay: Sequence[float],
+        weight_decay: npt.ArrayLike,
         learning_rate: Sequence[float],
     ) -> Fit:
         """Train every setting on every set of features."""
@@ -83,7 +84,7 @@ class Head:
         X: Array,
         y: Indices,
         num_classes: int,
-        weight_decay: Sequence[float],
+        weight_decay: npt.ArrayLike,
         learning_rate: Sequence[float],
         others: Array,
     ) -> Array:
@@ -107,7 +108,7 @@ def sets_at_once(n: int, num_classes: int, W: int) -> int:
     return max(1, BATCH_BYTES // (8 * n * num_classes * W))
 
 
-def lbfgs(X: Array, y: Indices, num_classes: int, weight_decay: Sequence[float]) -> Fit:
+def lbfgs(X: Array, y: Indices, num_classes: int, weight_decay: npt.ArrayLike) -> Fit:
     """Find the optimum of J for every set of features and every weight decay."""
     frame = Frame.of(X)
     Phi, converged = minimise(frame, y, num_classes, weight_decay, FINE)
@@ -119,7 +120,7 @@ def adam(
     X: Array,
     y: Indices,
     num_classes: int,
-    weight_decay: Sequence[float],
+    weight_decay: npt.ArrayLike,
     learning_rate: Sequence[float],
     *,
     epochs: int,
@@ -132,15 +133,15 @@ def adam(
     learning_rate[w]) comes out as it would alone.
     """
     G, n, p = X.shape
-    W = len(weight_decay)
-    decay = _each(np.asarray(weight_decay, dtype=X.dtype))
+    W = len(learning_rate)
+    decays = np.broadcast_to(np.asarray(weight_decay, dtype=X.dtype), (G, W))
     rate = _each(np.asarray(learning_rate, dtype=X.dtype))
     rows = np.ones((n, p + 1), dtype=X.dtype)
     trained = np.empty((G, W, num_classes, p + 1), dtype=X.dtype)
     trained[:] = initial_weights(p, num_classes, X.dtype, seed)
-    for features, weights in zip(X, trained, strict=True):
+    for features, decay, weights in zip(X, decays, trained, strict=True):
         rows[:, :p] = features
-        _adam(rows, y, weights, decay, rate, epochs)
+        _adam(rows, y, weights, _each(decay), rate, epochs)
     trained = trained.swapaxes(2, 3)
     return Fit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
 
@@ -227,7 +228,7 @@ class Frame:
 
 
 def minimise(
-    frame: Frame, y: Indices, num_classes: int, weight_decay: Sequence[float], accuracy: float
+    frame: Frame, y: Indices, num_classes: int, weight_decay: npt.ArrayLike, accuracy: float
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Minimise J over Phi (G, W, C, r), the weights in a frame's coordinates, by L-BFGS.
 
@@ -238,11 +239,13 @@ def minimise(
 
     Returns Phi and, for each set and setting, whether it got there.
     """
-    descent = _Descent(frame, y, num_classes, np.asarray(weight_decay, dtype=frame.Z.dtype))
+    decay = np.atleast_1d(np.asarray(weight_decay, dtype=frame.Z.dtype))
+    decay = np.broadcast_to(decay, (len(frame.Z), decay.shape[-1]))
+    descent = _Descent(frame, y, num_classes, decay)
     Phi = descent.Phi.copy()
     goal = np.maximum(accuracy**2 * descent.gradient_size(), descent.gradient_rounding())
     converged = np.zeros(goal.shape, dtype=bool)
-    left = np.arange(len(weight_decay))
+    left = np.arange(decay.shape[1])
     for _ in range(MOST_ITERATIONS):
         descent.advance()
         arrived = descent.gradient_size() <= goal[:, left]
@@ -267,9 +270,9 @@ class _Descent:
     def __init__(self, frame: Frame, y: Indices, num_classes: int, decay: Array) -> None:
         self.Z, self.squares, self.y = frame.Z, frame.squares, y
         G, n, r = self.Z.shape
-        W = len(decay)
-        self.decay = np.tile(decay, (G, 1))
-        curvature = self.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + _each(decay)[..., 0]
+        W = decay.shape[1]
+        self.decay = decay
+        curvature = self.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + decay[..., np.newaxis]
         self.inverse = _reciprocal(curvature)[:, :, np.newaxis]
         self.Phi = np.zeros((G, W, num_classes, r), dtype=self.Z.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=self.Z.dtype)

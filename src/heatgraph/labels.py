@@ -36,6 +36,9 @@ class Labels:
                 "this requires y to be passed, but the target y is None. Give one label per node, "
                 "and -1, None or NaN where there is none."
             )
+        if not isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype):
+            # pandas' own types: as an array, integers beside missing ones would become floats.
+            y = np.asarray(y, dtype=object)
         values = as_array(y, "y")
         if values.ndim == 2 and values.shape[1] == 1:
             from sklearn.utils import column_or_1d

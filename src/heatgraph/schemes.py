@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -72,6 +73,10 @@ class Scheme(ABC):
         """Whether abs(r) <= 1 on all of [-1, 1]."""
         return True
 
+    def squared(self) -> Scheme | None:
+        """The scheme whose response is r^2: the same one twice over; None where there is none."""
+        return None
+
 
 @dataclass(frozen=True)
 class Heat(Scheme):
@@ -99,6 +104,9 @@ class Heat(Scheme):
     @property
     def degree(self) -> float:
         return 0 if self.T == 0 else math.inf
+
+    def squared(self) -> Heat:
+        return Heat(2 * self.T)
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,11 @@ class SteppedScheme(Scheme):
     @property
     def stable(self) -> bool:
         return self.step_size <= self.stability_limit()
+
+    def squared(self) -> SteppedScheme:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StabilityWarning)  # said already, of this one
+            return type(self)(2 * self.T, 2 * self.K)
 
     def smallest_stable_steps(self) -> int:
         """Smallest K with which this T is stable."""

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from heatgraph.calibration import log_loss
 from heatgraph.crew import Crew, thread_count
-from heatgraph.diffusion import diffuse, diffuse_many
+from heatgraph.diffusion import diffuse_many
 from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning
+from heatgraph.gram import can_stand_in, node_weights, stand_in_features
 from heatgraph.graph import Graph
 from heatgraph.heads import Fit, Head, sets_at_once
 from heatgraph.scaling import Scaling
@@ -39,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 NUM_REFINED = 9
 # Beyond the grid, this many at a time.
 NUM_LONGER = 8
-# The grid of weight decays, as multiples of the features' mean square over the number of nodes.
+# The grid of weight decays, in units of the diffused features' mean square over their number.
 DECAYS = np.logspace(-4, 2, 16)
 FOLDS = 5
 # A search learns from no more nodes than this, and checks on no more than that.
@@ -50,9 +50,13 @@ CHUNK_BYTES = 512 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a setting came to on the nodes it was checked on."""
+    """What a setting came to on the nodes it was checked on.
+
+    `unit` is the weight decay that the grid calls 1 at this T; 1 where there is no grid.
+    """
 
     setting: Setting
+    unit: float
     accuracy: float
     log_loss: float
 
@@ -106,10 +110,40 @@ class Task:
     def fit(self, setting: Setting) -> tuple[Scaling, Fit]:
         """Train one setting on all training nodes."""
         scaling, graph = self.scaled(setting.feature_scaling)
-        X = self._diffused(graph, setting, self.train)
         settings = ([setting.weight_decay], [setting.learning_rate])
+        n, loops = len(self.train), setting.self_loops
+        if not self._stands_in(graph, [setting.scheme], n):
+            X = self.features(graph, [setting.scheme], loops, self.train, n)
+            with _blas_threads(self.engine["n_threads"]):
+                return scaling, self.head.fit(X, self.codes, self.num_classes, *settings)
+        fine = self.engine | {"dtype": np.float64}
+        F, turned = stand_in_features(graph, [setting.scheme], self.train, n, loops, fine)
         with _blas_threads(self.engine["n_threads"]):
-            return scaling, self.head.fit(X[np.newaxis], self.codes, self.num_classes, *settings)
+            fit = self.head.fit(F, self.codes, self.num_classes, *settings)
+        alpha = turned[0] @ fit.Theta[0, 0]
+        Theta = node_weights(graph, setting.scheme, self.train, alpha, loops, self.engine)
+        bias = fit.bias.astype(self.dtype)
+        return scaling, Fit(Theta[np.newaxis, np.newaxis], bias, fit.converged)
+
+    def features(
+        self,
+        graph: Graph,
+        schemes: Sequence[Scheme],
+        self_loops: bool,
+        rows: Indices,
+        num_learning: int,
+    ) -> Array:
+        """Diffused features (M, R, p) of `rows`, the first of which are learned from.
+
+        Without features, others with the same Gram matrix stand in for them.
+        """
+        if self._stands_in(graph, schemes, num_learning):
+            return stand_in_features(graph, schemes, rows, num_learning, self_loops, self.engine)[0]
+        return diffuse_many(graph, schemes, self_loops=self_loops, rows=rows, **self.engine)
+
+    def _stands_in(self, graph: Graph, schemes: Sequence[Scheme], num_learning: int) -> bool:
+        # Adam starts from random weights of all nodes, and sees more than the Gram matrix.
+        return self.head.solver == "lbfgs" and can_stand_in(graph, schemes, num_learning)
 
     def held_out_scores(self, setting: Setting) -> tuple[Array, Indices]:
         """Scores (m, C) of training nodes by heads that did not learn from them, and their codes.
@@ -118,18 +152,13 @@ class Task:
         """
         trial = _Trial.of(replace(self, val=None, val_codes=None))
         _, graph = self.scaled(setting.feature_scaling)
-        X = self._diffused(graph, setting, trial.rows)
+        X = trial.features(graph, [setting.scheme], setting.self_loops)
         scores = np.empty((len(trial.rows), self.num_classes), dtype=X.dtype)
         for learning, checking in trial.folds:
             scores[checking] = trial.scores(
-                X[np.newaxis], learning, checking, [setting.weight_decay], [setting.learning_rate]
+                X, learning, checking, [setting.weight_decay], [setting.learning_rate]
             )[0, 0]
         return scores, trial.codes
-
-    def _diffused(self, graph: Graph, setting: Setting, rows: Indices) -> Array:
-        return diffuse(
-            graph, scheme=setting.scheme, self_loops=setting.self_loops, rows=rows, **self.engine
-        )
 
 
 def search(
@@ -205,6 +234,15 @@ class _Trial:
         )
 
     @property
+    def num_learning(self) -> int:
+        """Number of rows, the first ones, among which those are that are learned from."""
+        return 1 + max(int(learning.max()) for learning, _ in self.folds)
+
+    def features(self, graph: Graph, schemes: Sequence[Scheme], self_loops: bool) -> Array:
+        """Diffused features (M, R, p) of all rows of the search."""
+        return self.task.features(graph, schemes, self_loops, self.rows, self.num_learning)
+
+    @property
     def num_checked(self) -> int:
         """Number of nodes that settings are checked on."""
         return sum(len(checking) for _, checking in self.folds)
@@ -215,47 +253,62 @@ class _Trial:
         """Try all schemes, weight decays and learning rates with one scaling and one Laplacian."""
         task = self.task
         _, graph = task.scaled(scaling)
-        decays = space.decays
-        if decays is None:
-            n = len(self.folds[0][0])
-            decays = tuple((DECAYS * _mean_square(graph.features, task.train) / n).tolist())
-        settings = list(itertools.product(decays, space.rates))
-        tried: dict[Scheme, tuple[Array, Array]] = {}
+        tried: dict[Scheme, tuple[Array, ...]] = {}
         for chunk in self._chunks(schemes, graph):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CollapseWarning)
-                X = diffuse_many(graph, chunk, self_loops=self_loops, rows=self.rows, **task.engine)
+                X = self.features(graph, chunk, self_loops)
 
             def check(batch: slice, X: Array = X, chunk: Sequence[Scheme] = chunk) -> None:
-                figures = self._check(X[batch], settings)
+                figures = self._check(X[batch], space)
                 tried.update(zip(chunk[batch], zip(*figures, strict=True), strict=True))
 
             # A few T for each thread, rather than all threads for small products.
+            settings = len(DECAYS if space.decays is None else space.decays) * len(space.rates)
             with _blas_threads(1), Crew(thread_count(task.engine["n_threads"])) as crew:
-                crew.map(check, self._batches(len(chunk), len(settings)))
+                crew.map(check, self._batches(len(chunk), settings))
+        rates = itertools.cycle(space.rates)
         return [
-            Outcome(Setting(scheme, self_loops, scaling, decay, rate), float(accuracy), float(loss))
+            Outcome(
+                Setting(scheme, self_loops, scaling, float(decay), next(rates)),
+                float(unit),
+                float(accuracy),
+                float(loss),
+            )
             for scheme in schemes
-            for (decay, rate), accuracy, loss in zip(settings, *tried[scheme], strict=True)
+            for unit, decay, accuracy, loss in zip(*tried[scheme], strict=True)
         ]
 
-    def _check(self, X: Array, settings: list[tuple[float, float]]) -> tuple[Array, Array]:
-        """Accuracy and log-loss (G, W) of heads trained in each fold, at the nodes left out."""
-        decays, rates = zip(*settings, strict=True)
-        right = losses = np.zeros((len(X), len(settings)))
+    def _check(self, X: Array, space: Space) -> tuple[Array, Array, Array, Array]:
+        """Units and weight decays (G, W), accuracies and log-losses of heads trained with them.
+
+        Heads are trained in each fold, and checked at the nodes left out of it. Every T has a grid
+        of weight decays of its own: the longer features diffuse, the shorter they get.
+        """
+        units = np.ones((len(X), 1))
+        decays: Array = np.asarray(space.decays)
+        if space.decays is None:
+            squares = np.square(X[:, : self.num_learning], dtype=np.float64).sum(axis=(1, 2))
+            squares[squares == 0] = self.num_learning
+            units[:, 0] = squares / self.num_learning / len(self.folds[0][0])
+            decays = DECAYS
+        decays = np.repeat(units * decays, len(space.rates), axis=1)
+        rates = list(space.rates) * (decays.shape[1] // len(space.rates))
+        right = losses = np.zeros(decays.shape)
         for learning, checking in self.folds:
             scores = self.scores(X, learning, checking, decays, rates)
             codes = self.codes[checking]
             right = right + (scores.argmax(axis=-1) == codes).sum(axis=-1)
             losses = losses + log_loss(scores, codes) * len(checking)
-        return right / self.num_checked, losses / self.num_checked
+        units = np.broadcast_to(units, decays.shape)
+        return units, decays, right / self.num_checked, losses / self.num_checked
 
     def scores(
         self,
         X: Array,
         learning: Indices,
         checking: Indices,
-        decays: Sequence[float],
+        decays: npt.ArrayLike,
         rates: Sequence[float],
     ) -> Array:
         """Scores (G, W, m, C) of some rows of X (G, R, d) by heads that learned from others."""
@@ -274,7 +327,7 @@ class _Trial:
 
     def _chunks(self, schemes: Sequence[Scheme], graph: Graph) -> Iterator[Sequence[Scheme]]:
         """Cut a list of schemes so that their diffused features fit in memory together."""
-        columns = graph.num_features or graph.num_nodes
+        columns = graph.num_features or min(graph.num_nodes, self.num_learning)
         budget = min(CHUNK_BYTES, memory_bytes(self.task.engine["memory_budget"]) / 4)
         size = max(1, int(budget // (len(self.rows) * columns * self.task.dtype.itemsize)))
         for start in range(0, len(schemes), size):
@@ -328,18 +381,24 @@ def _best_group(space: Space, outcomes: list[Outcome], checked: int) -> list[Out
 
 
 def _middle(space: Space, group: list[Outcome], checked: int) -> Setting:
-    """The weighted mean of a group in log(T + SOFT_TIME) and the logarithm of weight decay."""
+    """The weighted mean of a group in log(T + SOFT_TIME) and the logarithm of weight decay.
+
+    The latter in units of the grid; the unit at that T is read from between its neighbours.
+    """
     setting = group[0].setting
     weights = _weights(group, checked)
     weights /= weights.sum()
+    steps = np.log([_time(outcome.setting) + SOFT_TIME for outcome in group])
+    step = weights @ steps
     if space.schemes is None:
-        times = np.array([_time(outcome.setting) for outcome in group])
-        T = np.exp(weights @ np.log(times + SOFT_TIME)) - SOFT_TIME
-        T = float(np.clip(T, times.min(), times.max()))
-        setting = replace(setting, scheme=Kind.of(setting.scheme).at(T))
+        T = np.clip(np.exp(step) - SOFT_TIME, 0, max(_time(o.setting) for o in group))
+        setting = replace(setting, scheme=Kind.of(setting.scheme).at(float(T)))
     if space.decays is None:
-        decays = np.array([outcome.setting.weight_decay for outcome in group])
-        setting = replace(setting, weight_decay=float(np.exp(weights @ np.log(decays))))
+        units = np.log([outcome.unit for outcome in group])
+        decays = np.log([outcome.setting.weight_decay for outcome in group])
+        order = np.argsort(steps)
+        middle = weights @ (decays - units) + np.interp(step, steps[order], units[order])
+        setting = replace(setting, weight_decay=float(np.exp(middle)))
     return setting
 
 
@@ -356,14 +415,6 @@ def _sample(codes: Indices, most: int, rng: np.random.Generator) -> Indices:
     """Positions of at most so many nodes, with every class in about its share."""
     parts = -(-len(codes) // most)
     return np.flatnonzero(deal(codes, parts, rng) == 0)
-
-
-def _mean_square(X: Any, rows: Indices) -> float:
-    """Mean squared length of some rows of features."""
-    if X is None:
-        return 1.0
-    values = X[rows].data if sp.issparse(X) else X[rows]
-    return float(np.square(values, dtype=np.float64).sum() / len(rows)) or 1.0
 
 
 def _blas_threads(count: int | None) -> Any:
