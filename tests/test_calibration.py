@@ -39,6 +39,16 @@ def test_the_temperature_of_overconfident_scores_is_found(temperature, seed):
     assert min(around) == around[1]
 
 
+def test_few_nodes_are_no_reason_to_be_sure():
+    scores = np.array([[1.0, 0.0, 0.0]] * 10)
+    temperature = best_temperature(scores, np.zeros(10, dtype=int))
+    confidence = scipy.special.softmax(scores[0] / temperature)[0]
+    assert 0.85 < confidence < 0.97
+    more = best_temperature(np.repeat(scores, 100, axis=0), np.zeros(1000, dtype=int))
+    assert more < temperature
+    assert best_temperature(scores, np.full(10, -1)) == 1
+
+
 def test_calibration_error_bin_by_bin():
     random = np.random.default_rng(0)
     P = random.dirichlet(np.ones(4), size=500)

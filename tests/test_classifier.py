@@ -477,6 +477,7 @@ def test_a_temperature_mends_overconfidence(val):
 def test_when_to_calibrate():
     assert fitted().temperature_ == 1
     assert fitted(calibrate=True).temperature_ != 1
+    assert fitted(calibrate=np.True_).temperature_ != 1
     assert fitted(val=VAL).temperature_ != 1
     assert fitted(val=VAL, calibrate=False).temperature_ == 1
     assert fitted(T=[1.0, 2.0]).temperature_ != 1
@@ -518,6 +519,7 @@ def test_a_saved_model_predicts_the_same_bits(tmp_path, kind, names):
         {"T": "auto", "scheme": [hg.SGC(2), hg.PersonalizedPageRank(0.1)]},
         {"weight_decay": np.array([0.1, 1.0]), "random_state": np.int64(3)},
         {"dtype": np.float64, "memory_budget": "1GB", "n_threads": 1},
+        {"dtype": float, "T": np.array(2.0)},
     ],
 )
 def test_all_parameters_can_be_saved(tmp_path, parameters):
@@ -553,6 +555,80 @@ def test_a_file_that_lacks_something_is_refused(tmp_path):
     write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {"bias": np.zeros(3)})
     with pytest.raises(FileFormatError, match="does not hold a whole model"):
         load(tmp_path / "model")
+
+
+def crafted(tmp_path, **changes):
+    """A file of ours with a valid checksum, and something in it that cannot be."""
+    from heatgraph.classifier import _described
+    from heatgraph.files import write_tensors
+
+    content, tensors = _described(fitted(feature_scaling="idf"))
+    for name, value in changes.items():
+        if name in tensors:
+            tensors[name] = value
+        else:
+            content[name] = value
+    write_tensors(tmp_path / "model", "DGCClassifier", content, tensors)
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Theta": np.zeros(12, dtype=np.float32)},
+        {"Theta": np.zeros((12, 4), dtype=np.float32)},
+        {"Theta": np.full((12, 3), np.nan, dtype=np.float32)},
+        {"Theta": np.zeros((12, 3), dtype=np.int8)},
+        {"bias": np.zeros(1, dtype=np.float32)},
+        {"bias": np.zeros((90, 3), dtype=np.float32)},
+        {"factor": np.zeros(1)},
+        {"factor": np.full(12, np.inf)},
+        {"classes": [0, 1]},
+        {"classes": [0, 1, 1]},
+        {"classes": [0, 1, None]},
+        {"classes": [0, 1, [2]]},
+        {"classes": "abc"},
+        {"classes": [0, 1, 10**30]},
+        {"classes_kind": "<U500000000"},
+        {"classes_kind": None},
+        {"temperature": 0},
+        {"temperature": float("nan")},
+        {"temperature": "a"},
+        {"feature_scaling": "evil"},
+        {"feature_scaling": "rows"},
+        {"self_loops": "yes"},
+        {"num_features": "12"},
+        {"num_features": 7},
+        {"weight_decay": None},
+        {"parameters": {"dtype": "O"}},
+        {"parameters": {"tol": "x"}},
+        {"parameters": {"unknown": 1}},
+        {"scheme": {"kind": "Heat", "T": -1}},
+        {"search": {}},
+    ],
+)
+def test_crafted_files_are_refused(tmp_path, changes):
+    path = crafted(tmp_path, **changes)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)
+
+
+def test_the_crafted_file_is_fine_without_changes(tmp_path):
+    assert (load(crafted(tmp_path)).predict(GRAPH) == fitted(feature_scaling="idf").predict()).all()
+
+
+def test_a_scheme_of_ones_own_cannot_be_saved(tmp_path):
+    class Own(hg.Heat):
+        pass
+
+    with pytest.raises(InputError, match="no scheme of heatgraph"):
+        fitted(T="auto", scheme=Own(2.0)).save(tmp_path / "model")
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_training_that_overflows_says_so():
+    with pytest.raises(InputError, match="exceed float32, with learning_rate=1e\\+38"):
+        fitted(solver="adam", learning_rate=1e38)
 
 
 def test_labels_that_cannot_be_saved(tmp_path):

@@ -86,7 +86,9 @@ def header(text):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "not a model file"),
+        (b"", "incomplete: it has 0 bytes"),
+        (b"x" * 8, "incomplete: it has 8 bytes"),
+        (b"x" * 9, "not a model file"),
         (b"\x80\x04\x95pickle", "not a model file"),
         ((4 << 30).to_bytes(8, "little") + b"{", "not a model file"),
         ((10**6).to_bytes(8, "little") + b"{}", "incomplete: its header alone has 1,000,000 bytes"),
@@ -97,7 +99,11 @@ def header(text):
         (save({"x": np.zeros(2)}), "is a safetensors file, but not one of heatgraph's"),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "2"}),
-            "has format '2', and this version of heatgraph reads up to 1. Upgrade heatgraph",
+            "has format '2', and this version of heatgraph reads format 1. Upgrade heatgraph",
+        ),
+        (
+            save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "1" * 5000}),
+            "has format '1{20}',",
         ),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "thing"}),
@@ -137,6 +143,19 @@ def header(text):
 def test_foreign_files_say_what_is_wrong(path, raw, message):
     path.write_bytes(raw)
     with pytest.raises(FileFormatError, match=message):
+        read_tensors(path, "thing")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", "1" * 5000])
+def test_content_that_is_no_table_is_refused(path, text):
+    metadata = {
+        "heatgraph": "thing",
+        "format": "1",
+        "content": text,
+        "sha256": files._digest("thing", "1", text, TENSORS),
+    }
+    path.write_bytes(save(TENSORS, metadata=metadata))
+    with pytest.raises(FileFormatError, match="its content is unreadable"):
         read_tensors(path, "thing")
 
 
@@ -199,7 +218,7 @@ def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path):
 def test_folders_are_named_in_errors(tmp_path):
     with pytest.raises(InputError, match="there is no folder .*nowhere. Make it first"):
         write_tensors(tmp_path / "nowhere" / "x", "thing", {}, {})
-    with pytest.raises(InputError, match="is a folder. Name a file"):
+    with pytest.raises(InputError, match="is a folder or a device. Name a file"):
         write_tensors(tmp_path, "thing", {}, {})
 
 

@@ -6,6 +6,7 @@ from oracles import softmax_objective, softmax_optimum, torch_adam
 from strategies import seeds
 
 from heatgraph import heads
+from heatgraph.errors import InputError
 from heatgraph.heads import Frame, Head, adam, initial_weights, lbfgs, minimise
 
 
@@ -101,6 +102,53 @@ def test_all_sets_and_settings_at_once_are_as_one_by_one():
         for w in range(3):
             alone = adam(X[g : g + 1], y, 3, decays[w : w + 1], rates[w : w + 1], epochs=20, seed=0)
             np.testing.assert_allclose(weights_of(together, g, w), weights_of(alone), rtol=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 1e-9, 1e-6])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_dependent_features_in_float32(decay, offset):
+    """Repeated columns, or a large mean beside small differences, and hardly a penalty."""
+    X, y = problem(300, 5, 3, seed=11)
+    X = X + offset if offset else np.concatenate([X, X], axis=2)
+    single = X.astype(np.float32)
+    fit = lbfgs(single, y, 3, [decay])
+    assert fit.converged.all()
+    assert np.abs(fit.Theta).max() < 10
+    reached, _ = softmax_objective(weights_of(fit), single[0], y, 3, decay)
+    assert reached == pytest.approx(softmax_optimum(X[0], y, 3, decay + 1e-12)[1], abs=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_infinite_penalty_leaves_nothing(dtype):
+    X, y = problem(30, 4, 3, seed=3, dtype=dtype)
+    fit = lbfgs(X, y, 3, [1e39])
+    assert fit.converged.all()
+    assert np.abs(fit.Theta).max() < 1e-20
+
+
+def test_features_whose_squares_overflow_are_refused():
+    X, y = problem(30, 4, 3, seed=3)
+    with pytest.raises(InputError, match="their squares overflow"):
+        lbfgs(X * 1e200, y, 3, [1.0])
+
+
+def test_training_can_be_stopped():
+    X, y = problem(30, 4, 3, seed=3)
+    calls = []
+    _, converged = minimise(Frame.of(X), y, 3, [1e-6], 1e-6, lambda: bool(calls.append(1)) or True)
+    assert len(calls) == 1
+    assert not converged.any()
+
+
+def test_every_set_may_have_its_own_weight_decay():
+    X, y = problem(12, 5, 3, seed=5, sets=2)
+    own = lbfgs(X, y, 3, [[1e-3, 1.0], [1e-2, 10.0]])
+    walked = adam(X, y, 3, [[1e-3, 1.0], [1e-2, 10.0]], [0.1, 0.1], epochs=5, seed=0)
+    for g, decays in enumerate([[1e-3, 1.0], [1e-2, 10.0]]):
+        alone = lbfgs(X[g : g + 1], y, 3, decays)
+        np.testing.assert_allclose(own.Theta[g], alone.Theta[0], atol=1e-5)
+        alone = adam(X[g : g + 1], y, 3, decays, [0.1, 0.1], epochs=5, seed=0)
+        np.testing.assert_allclose(walked.Theta[g], alone.Theta[0], rtol=1e-9)
 
 
 def test_what_did_not_converge_says_so(monkeypatch):

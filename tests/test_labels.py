@@ -21,6 +21,10 @@ class NAType:
         (["b", None, "a", float("nan"), NAType()], [1, 0, 1, 0, 0], ["a", "b"]),
         ([5, None, 2, -1], [1, 0, 1, 0], [2, 5]),
         (["-1", "", "x"], [1, 1, 1], ["", "-1", "x"]),
+        (["a", "b", float("nan"), -1], [1, 1, 0, 0], ["a", "b"]),
+        ([True, False, -1], [1, 1, 0], [False, True]),
+        ([2**53, 2**53 + 1, float("nan")], [1, 1, 0], [2**53, 2**53 + 1]),
+        ((2**63, 2**63 + 1, -1), [1, 1, 0], [2**63, 2**63 + 1]),
     ],
 )
 def test_labels_of_any_kind(y, known, classes):
@@ -56,8 +60,7 @@ def test_labels_from_pandas(dtype):
 
 
 def test_mixed_labels_come_back_unchanged():
-    values = np.array([3, 7, "x", 3], dtype=object)
-    labels = Labels.read(values, 4)
+    labels = Labels.read([3, 7, "x", 3], 4)
     classes = labels.classes(np.arange(4))
     assert classes.tolist() == [3, 7, "x"]
     assert labels.encode(classes, np.arange(4)).tolist() == [0, 1, 2, 0]
@@ -73,6 +76,7 @@ def test_a_label_that_no_class_has():
         (None, "the target y is None. Give one label per node"),
         ([1, 2], r"one label per node, 3 in all .*Got shape \(2,\)"),
         (np.eye(3), r"one label per node.*Got shape \(3, 3\)"),
+        ([0.5, None, 2.5], "Unknown label type: continuous; entry 0 is 0.5 \\(2 such"),
         ([0.5, 1.0, 2.5], "Unknown label type: continuous; entry 0 is 0.5 \\(2 such"),
         (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "numbers, texts or booleans"),
         (np.array([1, 2, 3], dtype=complex), "numbers, texts or booleans"),

@@ -117,6 +117,20 @@ def test_what_exceeds_float32_is_refused(name, form):
     assert np.isfinite(dense(Scaling(name).apply(X, DOUBLE))).all()
 
 
+def test_squares_do_not_overflow():
+    X = RANDOM.normal(size=(10, 2)) * 1e200
+    for form in FORMATS:
+        scaled = dense(Scaling.learn("standard", form(X), np.arange(10)).apply(form(X), DOUBLE))
+        np.testing.assert_allclose(scaled.std(axis=0), 1, rtol=1e-5)
+
+
+def test_the_sign_of_every_row_counts_for_the_choice():
+    X = COUNTS.copy()
+    X[39, 0] = -1
+    assert 39 not in TRAIN
+    assert fitting_scalings(sp.csr_array(X), TRAIN) == ("standard",)
+
+
 def test_standardised_in_double_even_if_values_exceed_float32():
     X = RANDOM.normal(size=(10, 2)) * 1e60
     scaled = Scaling.learn("standard", X, np.arange(10)).apply(X, SINGLE)

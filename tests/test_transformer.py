@@ -87,7 +87,12 @@ def test_what_cannot_be(parameters, X, message):
 
 def test_other_features_are_refused():
     diffusion = GraphDiffusion(T=1.0).fit(GRAPH)
-    with pytest.raises(InputError, match="expected 12 features .* Got a graph with 3"):
+    with pytest.raises(InputError, match="expected 12 features .* Got a graph with 3 features"):
         diffusion.transform(GRAPH.with_features(np.ones((90, 3))))
+    alone = GraphDiffusion(T=1.0).fit(GRAPH.with_features(None))
+    with pytest.raises(InputError, match="expected 90 features .* Got a graph with 90 features"):
+        alone.transform(GRAPH.with_features(np.eye(90)))
+    with pytest.raises(InputError, match="X names no node"):
+        GraphDiffusion(T=1.0, graph=GRAPH).fit([])
     with pytest.raises(NotFittedError):
         GraphDiffusion(T=1.0).transform(GRAPH)

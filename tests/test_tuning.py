@@ -1,15 +1,24 @@
 """The search, against fits of every setting one by one."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import planted, seeds
+from threadpoolctl import threadpool_info
 
 import heatgraph as hg
 from heatgraph import DGCClassifier, tuning
 from heatgraph.calibration import log_loss
 from heatgraph.heads import Head
+from heatgraph.scaling import Scaling
 from heatgraph.space import Setting, Space
 from heatgraph.tuning import Outcome, Task, deal, search
 
@@ -212,7 +221,7 @@ def test_large_sets_are_sampled(monkeypatch):
     scores = Head.scores
 
     def watch(self, X, y, *others):
-        seen.append((X.shape[1], others[-1].shape[1]))
+        seen.append((X.shape[1], others[3].shape[1]))
         return scores(self, X, y, *others)
 
     monkeypatch.setattr(Head, "scores", watch)
@@ -260,6 +269,81 @@ def test_adam_can_be_searched_too():
     assert len(clf.search_) == 2 * 2 * 16
     assert clf.learning_rate_ in (0.05, 0.5)
     assert {record["learning_rate"] for record in clf.search_} == {0.05, 0.5}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_standardising_gives_nothing_away_in_folds(classes):
+    """With a node or two per class, the mean of all would tell the one that is left out."""
+    scores = []
+    for seed in range(6):
+        graph, labels = planted(n=120, classes=classes, kind="dense", seed=seed)
+        clf = DGCClassifier().fit(graph, labels, train=np.arange(2 * classes))
+        assert clf.feature_scaling_ == "standard"
+        scores.append(clf.score(None, labels, np.arange(2 * classes, 120)))
+    assert np.mean(scores) > 0.75
+
+
+def test_a_fold_is_centred_by_what_it_learns_from(monkeypatch):
+    """As if the others had never been there."""
+    monkeypatch.setattr("heatgraph.heads.ROUGH", 1e-6)
+    graph, _ = planted(kind="dense", noise=3.0)
+    engine = {"tol": 1e-9, "dtype": "float64", "n_threads": 1, "memory_budget": None}
+    task = Task(graph, TRAIN, LABELS[TRAIN], None, None, 3, Head("lbfgs", 100, 0), engine, 0)
+    trial = tuning._Trial.of(task)
+    X, centres = trial.features([hg.Heat(2.0)], True, "standard")
+    learning, checking = trial.folds[0]
+    scores = trial.scores(X, centres, 0, [1e-2], [0.2])[0, 0]
+    scaled = Scaling.learn("standard", graph.features, TRAIN)
+    own = graph.features * scaled.factor
+    own = own - own[trial.rows[learning]].mean(axis=0)
+    diffused = hg.diffuse(graph.with_features(own), 2.0, dtype=np.float64, tol=1e-9)
+    fit = Head("lbfgs", 100, 0).fit(
+        diffused[np.newaxis, trial.rows[learning]], trial.codes[learning], 3, [1e-2], [0.2]
+    )
+    expected = diffused[trial.rows[checking]] @ fit.Theta[0, 0] + fit.bias[0, 0]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_many_fits_at_once_leave_matrix_products_as_they_were():
+    before = [library["num_threads"] for library in threadpool_info()]
+    with ThreadPoolExecutor(4) as pool:
+        fits = list(pool.map(lambda _: fitted(feature_scaling="rows"), range(8)))
+    assert [library["num_threads"] for library in threadpool_info()] == before
+    assert len({clf.T_ for clf in fits}) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
+def test_ctrl_c_stops_a_search():
+    code = (
+        "import numpy as np, heatgraph as hg\n"
+        "random = np.random.default_rng(0)\n"
+        "src, dst = random.integers(6000, size=(2, 30000))\n"
+        "X = random.normal(size=(6000, 800))\n"
+        "graph = hg.Graph.from_edges(src, dst, features=X, symmetrize='max')\n"
+        "y = random.integers(40, size=6000)\n"
+        "hg.DGCClassifier().fit(graph, y, progress=lambda *_: print('ready', flush=True))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    start = time.perf_counter()
+    _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert time.perf_counter() - start < 4  # a second, on a machine with nothing else to do
+
+
+def test_lbfgs_has_no_learning_rate_to_choose():
+    clf = fitted(T=[1.0, 2.0], learning_rate=[0.1, 0.2], weight_decay=0.1, feature_scaling="rows")
+    assert len(clf.search_) == 2
+
+
+def test_pageranks_can_be_told_apart():
+    schemes = [hg.PersonalizedPageRank(alpha) for alpha in (0.1, 0.2)]
+    clf = fitted(scheme=schemes, weight_decay=0.1, feature_scaling="rows")
+    assert [record["scheme"] for record in clf.search_] == list(map(repr, schemes))
 
 
 def test_progress():

@@ -38,9 +38,24 @@ def log_loss(scores: Array, codes: Indices) -> Array:
 
 
 def best_temperature(scores: Array, codes: Indices) -> float:
-    """Temperature t that minimises the log-loss of softmax(scores / t)."""
+    """Temperature t that minimises the log-loss of softmax(scores / t).
+
+    As in Platt's scaling, m nodes are no reason to be surer than m + 2: each counts for its class
+    with (m + 1) / (m + 2), and for all classes alike with the rest. Without any node, it is 1.
+    """
+    known = codes >= 0
+    if not known.any():
+        return 1.0
+    scores, codes = scores[known].astype(np.float64), codes[known]
+    doubt = 1 / (len(codes) + 2)
+
+    def loss(log_t: float) -> float:
+        cooled = scores / np.exp(log_t)
+        uniform = (scipy.special.logsumexp(cooled, axis=1) - cooled.mean(axis=1)).mean()
+        return float((1 - doubt) * log_loss(cooled, codes) + doubt * uniform)
+
     found = scipy.optimize.minimize_scalar(
-        lambda log_t: float(log_loss(scores / np.exp(log_t), codes)),
+        loss,
         bounds=(-LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE),
         method="bounded",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,9 +198,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = bool(fit.converged.all())
         self.temperature_ = 1.0
         self._settle(setting, scaling, fit.Theta[0, 0].T, fit.bias[0, 0])
-        if self.calibrate is True or (
-            self.calibrate == "auto" and (task.val is not None or outcomes)
-        ):
+        if (task.val is not None or outcomes) if self.calibrate == "auto" else self.calibrate:
             held_out = self._validation_scores(task, setting)
             self.temperature_ = best_temperature(*held_out)
         report("fit", 1, 1)
@@ -275,9 +274,9 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         if label is not None and label not in classes:
             raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
         kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")[0]
-        scores = kernel @ self._undiffused(graph) + self.intercept_
-        chosen = int(scores.argmax()) if label is None else classes.index(label)
         weights, bias = self.coef_.astype(np.float64), self.intercept_.astype(np.float64)
+        scores = kernel @ self._undiffused(graph, weights) + bias
+        chosen = int(scores.argmax()) if label is None else classes.index(label)
         theta, b, score = weights[chosen], bias[chosen], scores[chosen]
         if len(classes) == 2:
             theta, b, score = (part[chosen] - part[1 - chosen] for part in (weights, bias, scores))
@@ -309,7 +308,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _space(self) -> Space:
-        return Space.read(
+        space = Space.read(
             T=self.T,
             K=self.K,
             scheme=self.scheme,
@@ -318,13 +317,15 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
             weight_decay=self.weight_decay,
             learning_rate=self.learning_rate,
         )
+        # L-BFGS has no learning rate, so there is none to choose.
+        return space if self.solver == "adam" else replace(space, rates=space.rates[:1])
 
     def _task(self, graph: Graph, y: Any, train: Any, val: Any) -> tuple[tuning.Task, Array]:
         """Check everything that `fit` is given, and the parameters, before any work is done."""
         check_graph(graph)
         if self.solver not in ("lbfgs", "adam"):
             raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
-        if self.calibrate not in (True, False, "auto"):
+        if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
             raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
         check_engine(**self._engine())
         epochs, seed = whole_number(self.epochs, "epochs"), _seed(self.random_state)
@@ -376,12 +377,13 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         graph = self._checked_graph(graph)
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
-        scores = self._diffused(graph.with_features(self._undiffused(graph))) + self.intercept_
+        undiffused = self._undiffused(graph, self.coef_)
+        scores = self._diffused(graph.with_features(undiffused)) + self.intercept_
         return scores if nodes is None else scores[nodes]
 
-    def _undiffused(self, graph: Graph) -> Array:
+    def _undiffused(self, graph: Graph, coef: Array) -> Array:
         """The columns X Theta (n, C)."""
-        Theta = np.ascontiguousarray(self.coef_.T)
+        Theta = np.ascontiguousarray(coef.T)
         return Theta if graph.features is None else self.scaling_.times(graph.features, Theta)
 
     def _diffused(self, graph: Graph, **options: Any) -> Array:
@@ -427,7 +429,7 @@ def load(path: str | Path) -> DGCClassifier:
     content, tensors = read_tensors(path, KIND)
     try:
         return _restored(content, tensors)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} does not hold a whole model: {error!r}.") from error
 
 
@@ -437,7 +439,7 @@ def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = None  # a generator's state is of no use to a fitted model
     for label in model.classes_.tolist():
-        if not isinstance(label, str | bool | int | float):
+        if not isinstance(label, str | bool | int | float | np.number | np.bool_):
             raise InputError(
                 f"label {label!r} cannot be written into a file: it is a {type(label).__name__}, "
                 "and neither a number nor a text."
@@ -445,7 +447,7 @@ def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
     content = {
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "classes": to_plain(model.classes_),
-        "classes_dtype": model.classes_.dtype.str,
+        "classes_kind": model.classes_.dtype.kind,
         "scheme": scheme_record(model.scheme_),
         "self_loops": bool(model.self_loops_),
         "feature_scaling": model.feature_scaling_,
@@ -465,29 +467,59 @@ def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _restored(content: dict[str, Any], tensors: dict[str, Array]) -> DGCClassifier:
-    parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
-    model = DGCClassifier(**parameters)
-    classes = np.empty(len(content["classes"]), dtype=object)
-    classes[:] = content["classes"]
-    model.classes_ = classes.astype(content["classes_dtype"])
-    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
+    """Make a model of what a file says, if all of it fits together."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StabilityWarning)  # said when it was fitted
+        parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
         scheme = scheme_from_record(content["scheme"])
+        model = DGCClassifier(**parameters)
+        model._space()
+    check_engine(**model._engine())
+    model.classes_ = _classes(content["classes"], content["classes_kind"])
+    d, C = tensors["Theta"].shape
+    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
+    scaling.check(content["num_features"])
+    expected = {"Theta": (d, C), "bias": (C,)}
+    for name, shape in expected.items():
+        tensor = tensors[name]
+        whole = tensor.shape == shape and tensor.dtype in (np.float32, np.float64)
+        if not whole or not np.isfinite(tensor).all():
+            raise ValueError(f"{name} is not what it should be")
+    temperature, num_features = float(content["temperature"]), content["num_features"]
+    if len(model.classes_) != C or num_features not in (0, d) or not isinstance(num_features, int):
+        raise ValueError("the numbers of classes or features contradict each other")
+    if not 0 < temperature < np.inf or not isinstance(content["self_loops"], bool):
+        raise ValueError("a setting is not what it should be")
     setting = Setting(
         scheme,
         content["self_loops"],
         scaling.name,
-        content["weight_decay"],
-        content["learning_rate"],
+        float(content["weight_decay"]),
+        float(content["learning_rate"]),
     )
     model._settle(setting, scaling, tensors["Theta"].T, tensors["bias"])
-    model.n_features_in_ = content["num_features"]
-    model.converged_ = content["converged"]
-    model.temperature_ = content["temperature"]
+    model.n_features_in_ = num_features
+    model.converged_ = bool(content["converged"])
+    model.temperature_ = temperature
     rows = zip(*(content["search"][key] for key in RECORD), strict=True)
     model.search_ = [dict(zip(RECORD, row, strict=True)) for row in rows]
     return model
+
+
+def _classes(values: list[Any], kind: str) -> Array:
+    """Read classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
+    if len(values) < 2 or len(set(values)) < len(values):
+        raise ValueError("classes must be two or more, and distinct")
+    if not all(isinstance(value, str | bool | int | float) for value in values):
+        raise TypeError("classes must be numbers or texts")
+    if kind == "O":
+        classes = np.empty(len(values), dtype=object)
+        classes[:] = values
+        return classes
+    classes = np.array(values)
+    if classes.dtype.kind not in (kind, "i" if kind == "u" else kind):
+        raise ValueError(f"classes are not of the kind {kind!r}")
+    return classes
 
 
 def _versions() -> dict[str, str]:

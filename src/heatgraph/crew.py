@@ -8,10 +8,13 @@ callers can work at once.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 from heatgraph.entries import whole_number
 
@@ -53,6 +56,31 @@ class Crew:
             done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()
+
+
+class OneBlasThread:
+    """Keeps matrix products to one thread each, while any caller in the process is inside.
+
+    The limit is the whole process's, so that the first to come sets it and the last to go lifts it.
+    """
+
+    _lock = threading.Lock()
+    _inside = 0
+    _limits: Any = None
+
+    def __enter__(self) -> None:
+        cls = OneBlasThread
+        with cls._lock:
+            if cls._inside == 0:
+                cls._limits = threadpool_limits(1, user_api="blas")
+            cls._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        cls = OneBlasThread
+        with cls._lock:
+            cls._inside -= 1
+            if cls._inside == 0:
+                cls._limits.restore_original_limits()
 
 
 def thread_count(n_threads: int | None) -> int:

@@ -158,6 +158,18 @@ def as_array(values: Any, name: str) -> Array:
         raise InputError(f"{name} cannot be read as an array: {error}") from error
 
 
+def exact_array(values: Any) -> Array:
+    """Read names into an array of their own, as NumPy would, unless NumPy would change them."""
+    if isinstance(values, np.ndarray):
+        return values.copy()
+    names = list(values)
+    array = np.asarray(names) if len({type(name) for name in names}) == 1 else None
+    if array is None or array.ndim != 1 or array.tolist() != names:
+        array = np.empty(len(names), dtype=object)
+        array[:] = names
+    return array
+
+
 def check_range(nodes: Array, num_nodes: int, where: str) -> None:
     """Refuse indices outside 0, ..., num_nodes - 1; `where` has a place for the first such one."""
     if len(nodes) == 0 or (nodes.min() >= 0 and nodes.max() < num_nodes):

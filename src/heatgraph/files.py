@@ -41,9 +41,9 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no folder {folder}. Make it first.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Name a file.")
-    temporary = folder / f".{path.name}.{secrets.token_hex(8)}.part"
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is a folder or a device. Name a file.")
+    temporary = folder / f".{secrets.token_hex(8)}.part"
     try:
         with temporary.open("xb") as file:
             yield file
@@ -88,9 +88,9 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
     if "heatgraph" not in metadata:
         raise FileFormatError(f"{path} is a safetensors file, but not one of heatgraph's.")
     version = metadata.get("format", "")
-    if not version.isdecimal() or int(version) > FORMAT_VERSION:
+    if version != str(FORMAT_VERSION):
         raise FileFormatError(
-            f"{path} has format {version!r}, and this version of heatgraph reads up to "
+            f"{path} has format {version[:20]!r}, and this version of heatgraph reads format "
             f"{FORMAT_VERSION}. Upgrade heatgraph to read it."
         )
     if metadata["heatgraph"] != kind:
@@ -105,7 +105,12 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
             f"{path} is damaged or was altered: its checksum is not that of its content. "
             "Get it again."
         )
-    content = json.loads(text)
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict):
+            raise TypeError("its content is no table")
+    except (RecursionError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path} is damaged: its content is unreadable.") from error
     return content, tensors
 
 
@@ -119,7 +124,7 @@ def to_plain(value: Any) -> Any:
         return [to_plain(entry) for entry in value]
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+    if isinstance(value, np.dtype | type):
         return np.dtype(value).name
     raise InputError(
         f"{value!r} cannot be written into a file: it is a {type(value).__name__}, and neither a "
@@ -137,7 +142,9 @@ def from_plain(value: Any) -> Any:
 def _metadata(path: Path, raw: bytes) -> dict[str, str]:
     """Read a safetensors header: eight bytes of length, then JSON."""
     length = int.from_bytes(raw[:8], "little")
-    if len(raw) < 8 or length > LONGEST_HEADER or raw[8:9] != b"{":
+    if len(raw) < 9:
+        raise FileFormatError(f"{path} is incomplete: it has {len(raw)} bytes. Get it again.")
+    if length > LONGEST_HEADER or raw[8:9] != b"{":
         raise FileFormatError(f"{path} is not a model file: it is not in the safetensors format.")
     if 8 + length > len(raw):
         raise FileFormatError(

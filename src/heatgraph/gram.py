@@ -61,8 +61,9 @@ def stand_in_features(
     )
     inner = gram[:, :num_learning].astype(np.float64)
     lambdas, U = np.linalg.eigh((inner + inner.swapaxes(1, 2)) / 2)
-    # What is below the rounding of the Gram matrix is no direction.
-    least = num_learning * np.finfo(gram.dtype).eps * lambdas[:, -1:]
+    # What is below the error of the Gram matrix is no direction.
+    error = max(num_learning * float(np.finfo(gram.dtype).eps), 10 * engine["tol"])
+    least = error * lambdas[:, -1:]
     present = lambdas > least
     scale = np.where(present, 1 / np.sqrt(np.where(present, lambdas, 1)), 0)
     turned = U * scale[:, np.newaxis]

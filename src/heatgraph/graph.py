@@ -26,6 +26,7 @@ from heatgraph.entries import (
     check_finite,
     check_range,
     check_real,
+    exact_array,
     float_type,
     index_type,
     working_type,
@@ -445,7 +446,7 @@ def _checked_features(features: Any, num_nodes: int) -> Any:
 def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
     if node_ids is None:
         return None
-    ids = _exact(node_ids)
+    ids = exact_array(node_ids)
     if ids.shape != (num_nodes,):
         raise InputError(
             f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
@@ -463,18 +464,6 @@ def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
                 f"Entry {position} is {name!r}, which is not, or was there before."
             )
     return ids
-
-
-def _exact(values: Any) -> Array:
-    """Read names into an array of their own, as NumPy would, unless NumPy would change them."""
-    if isinstance(values, np.ndarray):
-        return values.copy()
-    names = list(values)
-    array = np.asarray(names) if len({type(name) for name in names}) == 1 else None
-    if array is None or array.ndim != 1 or array.tolist() != names:
-        array = np.empty(len(names), dtype=object)
-        array[:] = names
-    return array
 
 
 def _count_nodes(num_nodes: int | None, features: Any) -> int:

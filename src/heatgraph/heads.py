@@ -22,12 +22,14 @@ settings of a set, sums over classes run along memory, and a setting that is don
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from heatgraph.errors import InputError
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
@@ -41,6 +43,10 @@ FINE, ROUGH = 1e-6, 1e-3
 # Share of the decrease that the slope promises, which a step has to bring.
 SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 30
+# Numbers beyond this are as good as infinite, and would overflow in single precision.
+LARGEST = 1e30
+# Rows that are brought to double precision at a time.
+BLOCK_ROWS = 1 << 13
 # Sets are trained side by side while the scores of all take no more than this.
 BATCH_BYTES = 1 << 19
 # Adam, as PyTorch has it.
@@ -87,6 +93,7 @@ class Head:
         weight_decay: npt.ArrayLike,
         learning_rate: Sequence[float],
         others: Array,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> Array:
         """Scores (G, W, m, C) of `others` (G, m, p) after training on X (G, n, p), for a search.
 
@@ -95,7 +102,7 @@ class Head:
         """
         if self.solver == "lbfgs":
             frame = Frame.of(X)
-            Phi, _ = minimise(frame, y, num_classes, weight_decay, ROUGH)
+            Phi, _ = minimise(frame, y, num_classes, weight_decay, ROUGH, stopping)
             coordinates = frame.coordinates(others)
             scores = _times(Phi.astype(coordinates.dtype), _transposed(coordinates))
             return np.asarray(scores.swapaxes(2, 3))
@@ -204,20 +211,32 @@ class Frame:
     @classmethod
     def of(cls, X: Array) -> Frame:
         """Take the eigenvectors of the smaller of the two Gram matrices of [X, 1]."""
+        with np.errstate(over="ignore", invalid="ignore"):  # seen to in _directions
+            return cls._of_columns(X) if X.shape[1] > X.shape[2] else cls._of_rows(X)
+
+    @classmethod
+    def _of_columns(cls, X: Array) -> Frame:
         G, n, p = X.shape
-        if n > p:
-            gram = np.empty((G, p + 1, p + 1))
-            gram[:, :p, :p] = _transposed(X) @ X
-            gram[:, p, :p] = gram[:, :p, p] = X.sum(axis=1, dtype=np.float64)
-            gram[:, p, p] = n
-            squares, V = np.linalg.eigh(gram)
-            V = V.astype(X.dtype)
-            return cls(_read(X, V), V, np.maximum(squares, 0).astype(X.dtype))
-        rows = np.ones((G, n, p + 1))
-        rows[:, :, :p] = X
-        squares, U = np.linalg.eigh(rows @ _transposed(rows))
-        present = squares > n * np.finfo(np.float64).eps * squares[:, -1:]
-        squares = np.where(present, squares, 0)
+        blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS)]
+        gram = np.zeros((G, p + 1, p + 1))
+        for block in blocks:
+            rows = _with_ones(X[:, block])
+            gram += _transposed(rows) @ rows
+        # Directions that features of this precision cannot tell from none are left out.
+        precision = max(np.finfo(np.float64).eps, 16 * float(np.finfo(X.dtype).eps) ** 2)
+        squares, V = _directions(gram, (p + 1) * precision)
+        V *= (squares > 0)[:, np.newaxis]
+        Z = np.empty((G, n, p + 1), dtype=X.dtype)
+        for block in blocks:
+            # In double, since the parts of a large mean cancel in most directions.
+            Z[:, block] = _with_ones(X[:, block]) @ V
+        return cls(Z, V, squares)
+
+    @classmethod
+    def _of_rows(cls, X: Array) -> Frame:
+        n = X.shape[1]
+        rows = _with_ones(X)
+        squares, U = _directions(rows @ _transposed(rows), n * float(np.finfo(np.float64).eps))
         lengths = np.sqrt(squares)
         V = _transposed(rows) @ (U * _reciprocal(lengths)[:, np.newaxis])
         return cls(U * lengths[:, np.newaxis], V, squares)
@@ -228,7 +247,12 @@ class Frame:
 
 
 def minimise(
-    frame: Frame, y: Indices, num_classes: int, weight_decay: npt.ArrayLike, accuracy: float
+    frame: Frame,
+    y: Indices,
+    num_classes: int,
+    weight_decay: npt.ArrayLike,
+    accuracy: float,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Minimise J over Phi (G, W, C, r), the weights in a frame's coordinates, by L-BFGS.
 
@@ -237,9 +261,10 @@ def minimise(
     and few are needed however the features are scaled. The search ends when the gradient, measured
     in that metric, is `accuracy` times what it was at zero, or no more than rounding.
 
-    Returns Phi and, for each set and setting, whether it got there.
+    Returns Phi and, for each set and setting, whether it got there. It is given up when `stopping`
+    says so.
     """
-    decay = np.atleast_1d(np.asarray(weight_decay, dtype=frame.Z.dtype))
+    decay = np.minimum(np.atleast_1d(np.asarray(weight_decay, dtype=np.float64)), LARGEST)
     decay = np.broadcast_to(decay, (len(frame.Z), decay.shape[-1]))
     descent = _Descent(frame, y, num_classes, decay)
     Phi = descent.Phi.copy()
@@ -251,7 +276,7 @@ def minimise(
         arrived = descent.gradient_size() <= goal[:, left]
         Phi[:, left], converged[:, left] = descent.Phi, arrived
         descent.active &= ~arrived
-        if not descent.active.any():
+        if not descent.active.any() or stopping():
             break
         going = np.asarray(descent.active.any(axis=0))
         if not going.all():
@@ -271,9 +296,10 @@ class _Descent:
         self.Z, self.squares, self.y = frame.Z, frame.squares, y
         G, n, r = self.Z.shape
         W = decay.shape[1]
-        self.decay = decay
-        curvature = self.squares[:, np.newaxis] / self.Z.dtype.type(2 * n) + decay[..., np.newaxis]
-        self.inverse = _reciprocal(curvature)[:, :, np.newaxis]
+        self.decay = decay.astype(self.Z.dtype)
+        curvature = self.squares[:, np.newaxis] / (2 * n) + decay[..., np.newaxis]
+        inverse = np.minimum(_reciprocal(curvature), LARGEST).astype(self.Z.dtype)
+        self.inverse = inverse[:, :, np.newaxis]
         self.Phi = np.zeros((G, W, num_classes, r), dtype=self.Z.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=self.Z.dtype)
         self.loss, residual = _cross_entropy(self.scores, y)
@@ -390,6 +416,24 @@ def _reciprocal(values: Array) -> Array:
     """1 / values, and 0 for what is not positive."""
     reciprocal: Array = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
     return reciprocal
+
+
+def _with_ones(X: Array) -> Array:
+    """[X, 1] in double precision."""
+    rows = np.ones((*X.shape[:2], X.shape[2] + 1))
+    rows[:, :, :-1] = X
+    return rows
+
+
+def _directions(gram: Array, precision: float) -> tuple[Array, Array]:
+    """Eigenvalues of Gram matrices, 0 for those within precision of none, and eigenvectors."""
+    if not np.isfinite(gram).all():
+        raise InputError(
+            "features are too large: their squares overflow. Scale them, for example by "
+            "feature_scaling='standard'."
+        )
+    squares, vectors = np.linalg.eigh(gram)
+    return np.where(squares > precision * squares[:, -1:], squares, 0), vectors
 
 
 def _transposed(matrices: Array) -> Array:

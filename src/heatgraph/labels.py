@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.entries import as_array
+from heatgraph.entries import as_array, exact_array
 from heatgraph.errors import InputError, UnknownClassWarning, warn
 from heatgraph.graph import node_indices
 
@@ -39,6 +39,8 @@ class Labels:
         if not isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype):
             # pandas' own types: as an array, integers beside missing ones would become floats.
             y = np.asarray(y, dtype=object)
+        if isinstance(y, list | tuple):
+            y = exact_array(y)
         values = as_array(y, "y")
         if values.ndim == 2 and values.shape[1] == 1:
             from sklearn.utils import column_or_1d
@@ -51,18 +53,15 @@ class Labels:
             )
         if values.dtype.kind == "f":
             known = ~np.isnan(values) & (values != -1)
-            fractions = np.flatnonzero(known & (values != np.rint(values)))
-            if len(fractions):
-                raise InputError(
-                    f"y must hold classes. Unknown label type: continuous; entry {fractions[0]} is "
-                    f"{values[fractions[0]]:g} ({len(fractions):,} such in all). Bin them first."
-                )
+            _check_whole(np.flatnonzero(known & (values != np.rint(values))), values)
         elif values.dtype.kind in "iu":
             known = values != -1
         elif values.dtype.kind in "bUS":
             known = np.ones(num_nodes, dtype=bool)
         elif values.dtype.kind == "O":
             known = np.array([not _is_missing(value) for value in values], dtype=bool)
+            fractions = [isinstance(value, float) and not value.is_integer() for value in values]
+            _check_whole(np.flatnonzero(known & fractions), values)
         else:
             raise InputError(f"y must be numbers, texts or booleans. Got dtype {values.dtype}.")
         return cls(values, known)
@@ -128,12 +127,20 @@ def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indic
     return learning, chosen
 
 
+def _check_whole(fractions: Indices, values: Array) -> None:
+    if len(fractions):
+        raise InputError(
+            f"y must hold classes. Unknown label type: continuous; entry {fractions[0]} is "
+            f"{values[fractions[0]]:g} ({len(fractions):,} such in all). Bin them first."
+        )
+
+
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ == "NAType":
         return True
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return False
-    return float(value) == -1 or value != value
+    return bool(value == -1 or value != value)
 
 
 def _distinct(values: Array) -> Array:
@@ -152,7 +159,8 @@ def _distinct(values: Array) -> Array:
 
 
 def _without(classes: Array, known: Array) -> list[Any]:
-    return [value for value in classes.tolist() if value not in set(known.tolist())]
+    seen = set(known.tolist())
+    return [value for value in classes.tolist() if value not in seen]
 
 
 def _distinct_nodes(nodes: Indices, name: str) -> Indices:

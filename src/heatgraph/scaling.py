@@ -43,9 +43,8 @@ def fitting_scalings(X: Any, train: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """
     if X is None:
         return ("none",)
-    rows = X[train]
-    values = rows.data if sp.issparse(rows) else rows
-    wordy = sp.issparse(X) or np.count_nonzero(rows) <= WORDY * rows.size
+    values = X.data if sp.issparse(X) else X
+    wordy = sp.issparse(X) or np.count_nonzero(X[train]) <= WORDY * X[train].size
     if wordy and (values.size == 0 or values.min() >= 0):
         return BY_ROW
     return ("standard",)
@@ -78,6 +77,12 @@ class Scaling:
         rows = X[train].astype(np.float64)
         n = len(train)
         if name == "standard":
+            # Divided by the largest first, so that no square can overflow.
+            peak = np.asarray(
+                abs(rows).max(axis=0).todense() if sp.issparse(rows) else np.abs(rows).max(axis=0)
+            ).ravel()
+            peak[peak == 0] = 1
+            rows = rows @ sp.diags_array(1 / peak) if sp.issparse(rows) else rows / peak
             mean = np.asarray(rows.mean(axis=0)).ravel()
             if sp.issparse(rows):
                 variance = np.asarray((rows**2).mean(axis=0)).ravel() - mean**2
@@ -86,10 +91,23 @@ class Scaling:
             else:
                 variance = rows.var(axis=0)
                 variance[rows.min(axis=0) == rows.max(axis=0)] = 0
-            factor = 1 / np.sqrt(np.where(variance > 0, variance, 1))
-            return cls(name, factor, None if sp.issparse(rows) else mean * factor)
+            factor = 1 / np.where(variance > 0, np.sqrt(variance) * peak, 1)
+            return cls(name, factor, None if sp.issparse(rows) else mean * peak * factor)
         occurrences = np.asarray((rows != 0).sum(axis=0)).ravel()
         return cls(name, np.log((1 + n) / (1 + occurrences)) + 1)
+
+    def check(self, num_features: int) -> None:
+        """Refuse statistics that do not go with the name, such as a file may contain."""
+        if self.name not in SCALINGS:
+            raise ValueError(f"{self.name!r} is no scaling")
+        needed = self.name == "standard" or self.name.startswith("idf")
+        if (self.factor is not None) != (needed and num_features > 0):
+            raise ValueError("a scaling lacks its factors, or has some that it needs not")
+        for statistic in (self.factor, self.shift):
+            if statistic is not None and (
+                statistic.shape != (num_features,) or not np.isfinite(statistic).all()
+            ):
+                raise ValueError("statistics of a scaling are not what they should be")
 
     def apply(self, X: Any, dtype: np.dtype[Any]) -> Any:
         """Scale features (n, d), sparse or dense, into new ones of `dtype`."""

@@ -106,7 +106,7 @@ class Heat(Scheme):
         return 0 if self.T == 0 else math.inf
 
     def squared(self) -> Heat:
-        return Heat(2 * self.T)
+        return type(self)(2 * self.T)
 
 
 @dataclass(frozen=True)
@@ -269,6 +269,11 @@ SCHEMES: dict[str, type[Heat] | type[SteppedScheme]] = {
 }
 
 
+_KINDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Heat, Euler, RungeKutta4, PersonalizedPageRank)
+}
+
+
 def SGC(K: int) -> Euler:
     """Simple Graph Convolution, r(s) = s^K: Euler whose step is 1, so T and K are coupled."""
     steps = _checked_steps(K, T=0.0)
@@ -313,15 +318,16 @@ def scheme_from(T: float | None, K: int | None, scheme: Any) -> Scheme:
 
 def scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Write a scheme as plain values, which `scheme_from_record` reads again."""
+    if type(scheme) not in _KINDS.values():
+        raise InputError(f"{scheme!r} cannot be written into a file: it is no scheme of heatgraph.")
     return {"kind": type(scheme).__name__, **asdict(scheme)}  # type: ignore[call-overload]
 
 
 def scheme_from_record(record: dict[str, Any]) -> Scheme:
     """Read what `scheme_record` wrote; anything else is a ValueError."""
-    kinds = {kind.__name__: kind for kind in (Heat, Euler, RungeKutta4, PersonalizedPageRank)}
     settings = dict(record)
     try:
-        scheme: Scheme = kinds[settings.pop("kind")](**settings)
+        scheme: Scheme = _KINDS[settings.pop("kind")](**settings)
     except (KeyError, TypeError) as error:
         raise InputError(f"{record!r} is no scheme") from error
     return scheme

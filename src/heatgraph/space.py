@@ -184,17 +184,19 @@ def _is_auto(value: Any) -> bool:
 
 def _candidates(value: Any, name: str) -> tuple[Any, ...]:
     """A list's entries, or the value itself as the only one."""
-    if not isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
         return (value,)
     if len(value) == 0:
         raise InputError(f"{name} is an empty list. Give at least one candidate.")
-    return tuple(value.tolist() if isinstance(value, np.ndarray) else value)
+    return tuple(value)
 
 
 def _numbers(value: Any, name: str, bound: Literal[">= 0", "> 0"]) -> tuple[float, ...]:
     numbers = _candidates(value, name)
     for number in numbers:
         real = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
-        if not real or not np.isfinite(number) or number < 0 or (number == 0 and bound == "> 0"):
+        if not real or not 0 <= number < 1e300 or (number == 0 and bound == "> 0"):
             raise InputError(f"{name} must be a finite number {bound}. Got {number!r}.")
     return tuple(map(float, numbers))

@@ -89,6 +89,8 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         graph, nodes = self._read(X)
         if nodes is None:
             nodes = np.arange(graph.num_nodes)
+        if len(nodes) == 0:
+            raise InputError("X names no node to learn from.")
         name = self.feature_scaling
         if name == "auto":
             name = fitting_scalings(graph.features, nodes)[0]
@@ -101,10 +103,11 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Give diffused features, of shape (n, d) for a graph or (m, d) for m nodes."""
         check_is_fitted(self)
         graph, nodes = self._read(X)
-        if (graph.num_features or graph.num_nodes) != self._n_features_out:
+        columns = graph.num_features or graph.num_nodes
+        if graph.num_features != self.n_features_in_ or columns != self._n_features_out:
             raise InputError(
                 f"expected {self._n_features_out:,} features per node, as there were when fitted. "
-                f"Got a graph with {graph.num_features or graph.num_nodes:,}."
+                f"Got a graph with {graph.num_features:,} features and {graph.num_nodes:,} nodes."
             )
         if graph.features is not None:
             scaled = self.scaling_.apply(graph.features, working_type(self.dtype))

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from heatgraph.calibration import log_loss
-from heatgraph.crew import Crew, thread_count
+from heatgraph.crew import Crew, OneBlasThread, thread_count
 from heatgraph.diffusion import diffuse_many
 from heatgraph.entries import working_type
-from heatgraph.errors import CollapseWarning
+from heatgraph.errors import CollapseWarning, InputError
 from heatgraph.gram import can_stand_in, node_weights, stand_in_features
 from heatgraph.graph import Graph
 from heatgraph.heads import Fit, Head, sets_at_once
@@ -34,6 +33,8 @@ from heatgraph.space import SOFT_TIME, Kind, Setting, Space
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
+# r(S) 1 at the rows of a search (M, R, 1), and each fold's centre (folds, p); None if not centred.
+Centres = tuple[Array, Array] | None
 
 # One step to either side of the T that the grid suggests, this many more are tried.
 NUM_REFINED = 9
@@ -44,6 +45,8 @@ DECAYS = np.logspace(-4, 2, 16)
 FOLDS = 5
 # A search learns from no more nodes than this, and checks on no more than that.
 MOST_LEARNING, MOST_CHECKING = 2000, 5000
+# Gram matrices of a final fit are computed to this.
+FINE_TOL = 1e-12
 # Diffused features that are kept at a time.
 CHUNK_BYTES = 512 << 20
 
@@ -64,7 +67,7 @@ class Outcome:
         """A row of the table of a search."""
         scheme = self.setting.scheme
         return {
-            "scheme": type(scheme).__name__,
+            "scheme": type(scheme).__name__ if hasattr(scheme, "T") else repr(scheme),
             "T": getattr(scheme, "T", None),
             "K": getattr(scheme, "K", None),
             "self_loops": self.setting.self_loops,
@@ -112,18 +115,27 @@ class Task:
         scaling, graph = self.scaled(setting.feature_scaling)
         settings = ([setting.weight_decay], [setting.learning_rate])
         n, loops = len(self.train), setting.self_loops
-        if not self._stands_in(graph, [setting.scheme], n):
+        limited = OneBlasThread() if self.engine["n_threads"] == 1 else nullcontext()
+        if not self.stands_in(graph, [setting.scheme], n):
             X = self.features(graph, [setting.scheme], loops, self.train, n)
-            with _blas_threads(self.engine["n_threads"]):
-                return scaling, self.head.fit(X, self.codes, self.num_classes, *settings)
-        fine = self.engine | {"dtype": np.float64}
-        F, turned = stand_in_features(graph, [setting.scheme], self.train, n, loops, fine)
-        with _blas_threads(self.engine["n_threads"]):
-            fit = self.head.fit(F, self.codes, self.num_classes, *settings)
-        alpha = turned[0] @ fit.Theta[0, 0]
-        Theta = node_weights(graph, setting.scheme, self.train, alpha, loops, self.engine)
-        bias = fit.bias.astype(self.dtype)
-        return scaling, Fit(Theta[np.newaxis, np.newaxis], bias, fit.converged)
+            with limited:
+                fit = self.head.fit(X, self.codes, self.num_classes, *settings)
+        else:
+            fine = self.engine | {"dtype": np.float64, "tol": min(self.engine["tol"], FINE_TOL)}
+            F, turned = stand_in_features(graph, [setting.scheme], self.train, n, loops, fine)
+            with limited:
+                fit = self.head.fit(F, self.codes, self.num_classes, *settings)
+            alpha = turned[0] @ fit.Theta[0, 0]
+            Theta = node_weights(graph, setting.scheme, self.train, alpha, loops, self.engine)
+            bias = fit.bias.astype(self.dtype)
+            fit = Fit(Theta[np.newaxis, np.newaxis], bias, fit.converged)
+        if not (np.isfinite(fit.Theta).all() and np.isfinite(fit.bias).all()):
+            raise InputError(
+                f"training ended in numbers that exceed {self.dtype}, with learning_rate="
+                f"{setting.learning_rate:g} and weight_decay={setting.weight_decay:g}. Choose "
+                "smaller ones, or scale features down."
+            )
+        return scaling, fit
 
     def features(
         self,
@@ -137,11 +149,12 @@ class Task:
 
         Without features, others with the same Gram matrix stand in for them.
         """
-        if self._stands_in(graph, schemes, num_learning):
+        if self.stands_in(graph, schemes, num_learning):
             return stand_in_features(graph, schemes, rows, num_learning, self_loops, self.engine)[0]
         return diffuse_many(graph, schemes, self_loops=self_loops, rows=rows, **self.engine)
 
-    def _stands_in(self, graph: Graph, schemes: Sequence[Scheme], num_learning: int) -> bool:
+    def stands_in(self, graph: Graph, schemes: Sequence[Scheme], num_learning: int) -> bool:
+        """Whether other features stand in for rows of the kernel."""
         # Adam starts from random weights of all nodes, and sees more than the Gram matrix.
         return self.head.solver == "lbfgs" and can_stand_in(graph, schemes, num_learning)
 
@@ -151,14 +164,16 @@ class Task:
         One setting is trained in each fold of a cross-validation.
         """
         trial = _Trial.of(replace(self, val=None, val_codes=None))
-        _, graph = self.scaled(setting.feature_scaling)
-        X = trial.features(graph, [setting.scheme], setting.self_loops)
+        X, centres = trial.features([setting.scheme], setting.self_loops, setting.feature_scaling)
         scores = np.empty((len(trial.rows), self.num_classes), dtype=X.dtype)
-        for learning, checking in trial.folds:
+        codes = trial.codes.copy()
+        for fold, (learning, checking) in enumerate(trial.folds):
             scores[checking] = trial.scores(
-                X, learning, checking, [setting.weight_decay], [setting.learning_rate]
+                X, centres, fold, [setting.weight_decay], [setting.learning_rate]
             )[0, 0]
-        return scores, trial.codes
+            # Of a class that a fold did not learn, its scores say nothing.
+            codes[checking[~np.isin(codes[checking], codes[learning])]] = -1
+        return scores, codes
 
 
 def search(
@@ -238,9 +253,26 @@ class _Trial:
         """Number of rows, the first ones, among which those are that are learned from."""
         return 1 + max(int(learning.max()) for learning, _ in self.folds)
 
-    def features(self, graph: Graph, schemes: Sequence[Scheme], self_loops: bool) -> Array:
-        """Diffused features (M, R, p) of all rows of the search."""
-        return self.task.features(graph, schemes, self_loops, self.rows, self.num_learning)
+    def features(
+        self, schemes: Sequence[Scheme], self_loops: bool, scaling: str
+    ) -> tuple[Array, Centres]:
+        """Diffused features (M, R, p) of all rows of the search, and the folds' centres.
+
+        Features that are standardised have the mean of all training nodes taken away, also of those
+        that a fold leaves out. With few nodes that gives their labels away: of two, one is the
+        other's negative. So every fold gets a centre of its own, which is diffused like the rest:
+        r(S) (X - 1 s^T) = r(S) X - (r(S) 1) s^T.
+        """
+        task = self.task
+        learned, graph = task.scaled(scaling)
+        X = task.features(graph, schemes, self_loops, self.rows, self.num_learning)
+        if learned.shift is None or task.val is not None:
+            return X, None
+        undiffused = np.asarray(graph.features[self.rows], dtype=np.float64)
+        shifts = np.stack([undiffused[learning].mean(axis=0) for learning, _ in self.folds])
+        ones = graph.with_features(np.ones((graph.num_nodes, 1), dtype=np.float32))
+        spread = diffuse_many(ones, schemes, self_loops=self_loops, rows=self.rows, **task.engine)
+        return X, (spread, shifts.astype(X.dtype))
 
     @property
     def num_checked(self) -> int:
@@ -252,20 +284,25 @@ class _Trial:
     ) -> list[Outcome]:
         """Try all schemes, weight decays and learning rates with one scaling and one Laplacian."""
         task = self.task
-        _, graph = task.scaled(scaling)
         tried: dict[Scheme, tuple[Array, ...]] = {}
-        for chunk in self._chunks(schemes, graph):
+        for chunk in self._chunks(schemes):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CollapseWarning)
-                X = self.features(graph, chunk, self_loops)
+                X, centres = self.features(chunk, self_loops, scaling)
 
-            def check(batch: slice, X: Array = X, chunk: Sequence[Scheme] = chunk) -> None:
-                figures = self._check(X[batch], space)
+            def check(
+                batch: slice,
+                X: Array = X,
+                centres: Centres = centres,
+                chunk: Sequence[Scheme] = chunk,
+            ) -> None:
+                own = None if centres is None else (centres[0][batch], centres[1])
+                figures = self._check(X[batch], own, space, lambda: crew.stopping)
                 tried.update(zip(chunk[batch], zip(*figures, strict=True), strict=True))
 
             # A few T for each thread, rather than all threads for small products.
             settings = len(DECAYS if space.decays is None else space.decays) * len(space.rates)
-            with _blas_threads(1), Crew(thread_count(task.engine["n_threads"])) as crew:
+            with OneBlasThread(), Crew(thread_count(task.engine["n_threads"])) as crew:
                 crew.map(check, self._batches(len(chunk), settings))
         rates = itertools.cycle(space.rates)
         return [
@@ -279,7 +316,9 @@ class _Trial:
             for unit, decay, accuracy, loss in zip(*tried[scheme], strict=True)
         ]
 
-    def _check(self, X: Array, space: Space) -> tuple[Array, Array, Array, Array]:
+    def _check(
+        self, X: Array, centres: Centres, space: Space, stopping: Callable[[], bool]
+    ) -> tuple[Array, Array, Array, Array]:
         """Units and weight decays (G, W), accuracies and log-losses of heads trained with them.
 
         Heads are trained in each fold, and checked at the nodes left out of it. Every T has a grid
@@ -295,8 +334,8 @@ class _Trial:
         decays = np.repeat(units * decays, len(space.rates), axis=1)
         rates = list(space.rates) * (decays.shape[1] // len(space.rates))
         right = losses = np.zeros(decays.shape)
-        for learning, checking in self.folds:
-            scores = self.scores(X, learning, checking, decays, rates)
+        for fold, (_, checking) in enumerate(self.folds):
+            scores = self.scores(X, centres, fold, decays, rates, stopping)
             codes = self.codes[checking]
             right = right + (scores.argmax(axis=-1) == codes).sum(axis=-1)
             losses = losses + log_loss(scores, codes) * len(checking)
@@ -306,28 +345,34 @@ class _Trial:
     def scores(
         self,
         X: Array,
-        learning: Indices,
-        checking: Indices,
+        centres: Centres,
+        fold: int,
         decays: npt.ArrayLike,
         rates: Sequence[float],
+        stopping: Callable[[], bool] = lambda: False,
     ) -> Array:
-        """Scores (G, W, m, C) of some rows of X (G, R, d) by heads that learned from others."""
+        """Scores (G, W, m, C) of a fold's rows of X (G, R, p) by heads that learned from others."""
+        learning, checking = self.folds[fold]
+        known, others = X[:, learning], X[:, checking]
+        if centres is not None:
+            spread, shifts = centres
+            known = known - spread[:, learning] * shifts[fold]
+            others = others - spread[:, checking] * shifts[fold]
+        codes = self.codes[learning]
         return self.task.head.scores(
-            X[:, learning],
-            self.codes[learning],
-            self.task.num_classes,
-            decays,
-            rates,
-            X[:, checking],
+            known, codes, self.task.num_classes, decays, rates, others, stopping
         )
 
     def _batches(self, count: int, settings: int) -> list[slice]:
         size = sets_at_once(len(self.folds[0][0]), self.task.num_classes, settings)
         return [slice(start, start + size) for start in range(0, count, size)]
 
-    def _chunks(self, schemes: Sequence[Scheme], graph: Graph) -> Iterator[Sequence[Scheme]]:
+    def _chunks(self, schemes: Sequence[Scheme]) -> Iterator[Sequence[Scheme]]:
         """Cut a list of schemes so that their diffused features fit in memory together."""
-        columns = graph.num_features or min(graph.num_nodes, self.num_learning)
+        graph = self.task.graph
+        columns = graph.num_features or graph.num_nodes
+        if self.task.stands_in(graph, schemes, self.num_learning):
+            columns = self.num_learning
         budget = min(CHUNK_BYTES, memory_bytes(self.task.engine["memory_budget"]) / 4)
         size = max(1, int(budget // (len(self.rows) * columns * self.task.dtype.itemsize)))
         for start in range(0, len(schemes), size):
@@ -415,8 +460,3 @@ def _sample(codes: Indices, most: int, rng: np.random.Generator) -> Indices:
     """Positions of at most so many nodes, with every class in about its share."""
     parts = -(-len(codes) // most)
     return np.flatnonzero(deal(codes, parts, rng) == 0)
-
-
-def _blas_threads(count: int | None) -> Any:
-    """Bound the threads of matrix products; None leaves them as they are."""
-    return nullcontext() if count is None else threadpool_limits(count, user_api="blas")
