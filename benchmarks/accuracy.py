@@ -79,4 +79,4 @@ def run(rounds: int) -> None:
         lines += [""]
     text = "\n".join(lines).rstrip()
     print(text)
-    write("accuracy", "Accuracy and calibration on the citation graphs", text, facts)
+    write("accuracy", "Accuracy and calibration on the citation graphs", text, facts, timed=False)

@@ -65,4 +65,4 @@ def run(rounds: int) -> None:
         lines += [""]
     text = "\n".join(lines).rstrip()
     print(text)
-    write("selection", "How to choose among hundreds of settings", text, facts)
+    write("selection", "How to choose among hundreds of settings", text, facts, timed=False)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[1] / "docs"
+TIMED = "Every ratio is of medians in one interleaved run; seconds are of a shared machine.\n"
 SHORT = 0.5  # seconds that a turn lasts at least: quick work is repeated
 
 
@@ -64,7 +65,7 @@ def compare(figures: list[tuple[str, float, str]]) -> list[str]:
     return lines
 
 
-def write(name: str, title: str, text: str, facts: dict[str, object]) -> None:
+def write(name: str, title: str, text: str, facts: dict[str, object], timed: bool = True) -> None:
     """Keep the figures as JSON, and the text as a page of the documentation."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
@@ -75,7 +76,6 @@ def write(name: str, title: str, text: str, facts: dict[str, object]) -> None:
     page = DOCS / f"{name}-benchmark.md"
     page.write_text(
         f"# {title}\n\nWritten by `make bench BENCH={name}` on {date.today()}, on {machine} with "
-        f"Python {platform.python_version()}, {versions}.\nEvery ratio is of medians in one "
-        f"interleaved run; seconds are of a shared machine.\n\n```text\n{text}\n```\n"
+        f"Python {platform.python_version()}, {versions}.\n{TIMED * timed}\n```text\n{text}\n```\n"
     )
     print(f"\nwritten to {page.relative_to(DOCS.parent)}")

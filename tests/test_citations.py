@@ -71,9 +71,8 @@ def test_validated_settings(citations):
     assert 100 * clf.score(None, data.labels, data.test) >= VALIDATED[name]
     assert clf.converged_
     codes = data.labels[data.test]
-    calibrated = hg.expected_calibration_error(clf.predict_proba(nodes=data.test), codes)
-    clf.temperature_ = 1.0
-    assert calibrated < hg.expected_calibration_error(clf.predict_proba(nodes=data.test), codes)
+    error = hg.expected_calibration_error(clf.predict_proba(nodes=data.test), codes)
+    assert error < 0.08
 
 
 def test_inductive(citations):
