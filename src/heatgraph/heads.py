@@ -322,7 +322,9 @@ class _Descent:
         """Go on with some of the settings only."""
         for name in ("decay", "inverse", "Phi", "scores", "loss", "gradient", "active"):
             setattr(self, name, getattr(self, name)[:, chosen])
-        self.pairs = [tuple(part[:, chosen] for part in pair) for pair in self.pairs]  # type: ignore[misc]
+        self.pairs = [
+            (step[:, chosen], turn[:, chosen], rho[:, chosen]) for step, turn, rho in self.pairs
+        ]
 
     def advance(self) -> None:
         """Take a step where there is need; where none decreases J, there is none any more."""

@@ -26,7 +26,7 @@ import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -320,7 +320,7 @@ def scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Write a scheme as plain values, which `scheme_from_record` reads again."""
     if type(scheme) not in _KINDS.values():
         raise InputError(f"{scheme!r} cannot be written into a file: it is no scheme of heatgraph.")
-    return {"kind": type(scheme).__name__, **asdict(scheme)}  # type: ignore[call-overload]
+    return {"kind": type(scheme).__name__, **vars(scheme)}
 
 
 def scheme_from_record(record: dict[str, Any]) -> Scheme:
