@@ -7,6 +7,8 @@ X, which is the same by associativity and much cheaper.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import warnings
 from dataclasses import replace
@@ -104,6 +106,11 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
     search_ : list of dict
         Every setting tried, with its accuracy and log-loss on validation nodes or folds; empty if
         there was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
+    validation_accuracy_ : float or None
+        Share of validation nodes that the settings in use get right, or of nodes left out of
+        folds; None if there were neither.
+    feature_names_in_ : list of str
+        Only if the graph names its features. Graphs to predict on must then have the same.
     graph_ : Graph
         The graph that was fitted; a model that was loaded has none.
 
@@ -197,10 +204,16 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = graph.num_features
         self.converged_ = bool(fit.converged.all())
         self.temperature_ = 1.0
+        self.validation_accuracy_ = None
+        self._recognise(graph.feature_names, _nodes_digest(graph))
         self._settle(setting, scaling, fit.Theta[0, 0].T, fit.bias[0, 0])
-        if (task.val is not None or outcomes) if self.calibrate == "auto" else self.calibrate:
-            held_out = self._validation_scores(task, setting)
-            self.temperature_ = best_temperature(*held_out)
+        checks = task.val is not None or bool(outcomes)
+        calibrates = checks if self.calibrate == "auto" else bool(self.calibrate)
+        if checks or calibrates:
+            scores, codes = self._validation_scores(task, setting)
+            self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
+            if calibrates:
+                self.temperature_ = best_temperature(scores, codes)
         report("fit", 1, 1)
         return self
 
@@ -364,6 +377,14 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         self.coef_ = coef
         self.intercept_ = intercept
 
+    def _recognise(self, feature_names: list[str] | None, nodes_digest: str | None) -> None:
+        """Keep what tells whether another graph has the same features, or the same nodes."""
+        self._nodes_digest = nodes_digest
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
     def _validation_scores(
         self, task: tuning.Task, setting: Setting
     ) -> tuple[Array, npt.NDArray[np.int64]]:
@@ -411,13 +432,29 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
                 f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
                 f"with {graph.num_features:,}."
             )
-        if not self.n_features_in_ and graph.num_nodes != self.coef_.shape[1]:
+        names = getattr(self, "feature_names_in_", None)
+        if names and graph.feature_names and names != graph.feature_names:
+            pairs = zip(names, graph.feature_names, strict=True)
+            at, (ours, theirs) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
             raise InputError(
-                "the model was fitted without features, so it knows nodes by their place only: it "
-                f"labels the graph of {self.coef_.shape[1]:,} nodes that it was fitted on. Got one "
-                f"of {graph.num_nodes:,} nodes."
+                "the graph's features must be those that the model was fitted with, in their "
+                f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
             )
+        if not self.n_features_in_:
+            self._check_nodes(graph)
         return graph
+
+    def _check_nodes(self, graph: Graph) -> None:
+        found = f"one of {graph.num_nodes:,} nodes"
+        if graph.num_nodes == self.coef_.shape[1]:
+            digests = self._nodes_digest, _nodes_digest(graph)
+            if None in digests or digests[0] == digests[1]:
+                return
+            found = "as many, but with other ids or in another order"
+        raise InputError(
+            "the model was fitted without features, so it knows nodes by their place only: it "
+            f"labels the graph of {self.coef_.shape[1]:,} nodes that it was fitted on. Got {found}."
+        )
 
 
 def load(path: str | Path) -> DGCClassifier:
@@ -456,6 +493,9 @@ def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
         "converged": model.converged_,
         "temperature": model.temperature_,
         "num_features": model.n_features_in_,
+        "feature_names": getattr(model, "feature_names_in_", None),
+        "nodes_digest": model._nodes_digest,
+        "validation_accuracy": model.validation_accuracy_,
         "search": {key: [record[key] for record in model.search_] for key in RECORD},
         "versions": _versions(),
     }
@@ -499,6 +539,13 @@ def _restored(content: dict[str, Any], tensors: dict[str, Array]) -> DGCClassifi
     )
     model._settle(setting, scaling, tensors["Theta"].T, tensors["bias"])
     model.n_features_in_ = num_features
+    names, digest = content["feature_names"], content["nodes_digest"]
+    named = names is None or (len(names) == d and all(isinstance(name, str) for name in names))
+    if not named or not isinstance(digest, str | None):
+        raise ValueError("the names of features or nodes are not what they should be")
+    model._recognise(names, digest)
+    accuracy = content["validation_accuracy"]
+    model.validation_accuracy_ = None if accuracy is None else float(accuracy)
     model.converged_ = bool(content["converged"])
     model.temperature_ = temperature
     rows = zip(*(content["search"][key] for key in RECORD), strict=True)
@@ -520,6 +567,13 @@ def _classes(values: list[Any], kind: str) -> Array:
     if classes.dtype.kind not in (kind, "i" if kind == "u" else kind):
         raise ValueError(f"classes are not of the kind {kind!r}")
     return classes
+
+
+def _nodes_digest(graph: Graph) -> str | None:
+    """What tells the nodes of a graph without features, in their order; None without ids."""
+    if graph.features is not None or graph.node_ids is None:
+        return None
+    return hashlib.sha256(json.dumps(graph.node_ids.tolist(), default=repr).encode()).hexdigest()
 
 
 def _versions() -> dict[str, str]:

@@ -97,6 +97,7 @@ def explain(
     `kernel_row` (n,) is the node's row of r(S), and `theta` (d,) the weights of the score.
     """
     names = np.arange(graph.num_nodes) if graph.node_ids is None else graph.node_ids
+    called = np.array(graph.feature_names or range(graph.num_features), dtype=object)
     if graph.features is None:
         by_node, by_feature, pairs = kernel_row * theta, None, _no_pairs()
     else:
@@ -110,8 +111,8 @@ def explain(
         node_shares=by_node,
         feature_shares=by_feature,
         nodes=_records(top, by_node, node=names),
-        features=[] if by_feature is None else _records(top, by_feature, feature=None),
-        pairs=_records(top, pairs[2], node=names[pairs[0]], feature=pairs[1]),
+        features=[] if by_feature is None else _records(top, by_feature, feature=called),
+        pairs=_records(top, pairs[2], node=names[pairs[0]], feature=called[pairs[1]]),
     )
 
 
@@ -141,12 +142,10 @@ def _no_pairs() -> Pairs:
     return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
 
 
-def _records(top: int, values: Floats, **names: Array | None) -> list[dict[str, Any]]:
-    """The largest shares, with the names of what has them (positions, where there are none)."""
+def _records(top: int, values: Floats, **names: Array) -> list[dict[str, Any]]:
+    """The largest shares, with the names of what has them."""
     kept = _largest(values, top)
-    columns = {
-        key: (kept if array is None else array[kept]).tolist() for key, array in names.items()
-    }
+    columns = {key: array[kept].tolist() for key, array in names.items()}
     columns["share"] = values[kept].tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

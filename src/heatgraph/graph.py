@@ -49,6 +49,8 @@ class Graph:
         features, each node is its own feature.
     node_ids : sequence of length n, optional
         Distinct names of the nodes. By default nodes are called 0, ..., n - 1.
+    feature_names : sequence of length d, optional
+        Distinct names of the features, for explanations and to recognise them again.
     symmetrize : "max" or "sum", optional
         Reads A as directed, and gives each undirected edge the larger weight of its two directions,
         or their sum; a self-loop keeps its weight, and edges without weights stay without. By
@@ -72,6 +74,7 @@ class Graph:
     weights: Array | None
     features: Any
     node_ids: Array | None
+    feature_names: list[str] | None
     num_duplicates: int
 
     def __init__(
@@ -80,6 +83,7 @@ class Graph:
         features: Any = None,
         node_ids: Any = None,
         *,
+        feature_names: Any = None,
         symmetrize: Merge | None = None,
         duplicates: Literal["error"] | Merge = "error",
     ) -> None:
@@ -87,7 +91,7 @@ class Graph:
         shape = entries.matrix.shape
         if shape[0] != shape[1]:
             raise InputError(f"adjacency must be square, nodes by nodes. Got shape {shape}.")
-        self._settle(entries, features, node_ids, symmetrize, duplicates)
+        self._settle(entries, features, node_ids, feature_names, symmetrize, duplicates)
 
     @classmethod
     def from_edges(
@@ -99,6 +103,7 @@ class Graph:
         *,
         features: Any = None,
         node_ids: Any = None,
+        feature_names: Any = None,
         symmetrize: Merge | None = None,
         duplicates: Literal["error"] | Merge = "error",
     ) -> Graph:
@@ -132,9 +137,22 @@ class Graph:
             Entries.from_coordinates(rows, columns, data, (n, n), "edge"),
             features,
             node_ids,
+            feature_names,
             symmetrize,
             duplicates,
         )
+        return graph
+
+    @classmethod
+    def from_canonical(cls, adjacency: sp.csr_array, features: Any = None) -> Graph:
+        """Build a graph without checking or copying its edges: for those that are known to be right.
+
+        `adjacency` is symmetric, its weights are finite and positive, and each row's indices are
+        sorted and distinct. Compiled code trusts that.
+        """
+        graph = cls.__new__(cls)
+        graph.num_duplicates = 0
+        graph._store(adjacency, _checked_features(features, adjacency.shape[0]), None, None)
         return graph
 
     def _settle(
@@ -142,6 +160,7 @@ class Graph:
         entries: Entries,
         features: Any,
         node_ids: Any,
+        feature_names: Any,
         symmetrize: Merge | None,
         duplicates: Literal["error"] | Merge,
     ) -> None:
@@ -155,11 +174,9 @@ class Graph:
         if symmetrize is not None and not entries.weighted:
             symmetrize = "max"
         matrix = _symmetric(entries.matrix, symmetrize)
-        self._store(
-            matrix,
-            _checked_features(features, matrix.shape[0]),
-            _checked_ids(node_ids, matrix.shape[0]),
-        )
+        features = _checked_features(features, matrix.shape[0])
+        ids = _checked_ids(node_ids, matrix.shape[0])
+        self._store(matrix, features, ids, _checked_names(feature_names, features))
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
             raise InputError(
@@ -167,13 +184,20 @@ class Graph:
                 "down; without self-loops, S does not depend on their scale."
             )
 
-    def _store(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> None:
+    def _store(
+        self,
+        matrix: sp.csr_array,
+        features: Any,
+        node_ids: Array | None,
+        feature_names: list[str] | None,
+    ) -> None:
         self.num_nodes = n = matrix.shape[0]
         self.indptr = _frozen(matrix.indptr.astype(np.int64))
         self.indices = _frozen(matrix.indices.astype(index_type(n), copy=False))
         self.weights = None if (matrix.data == 1).all() else _frozen(matrix.data)
         self.features = features
         self.node_ids = node_ids
+        self.feature_names = feature_names
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copies made by pickle and copy.deepcopy come writable.
@@ -185,12 +209,6 @@ class Graph:
     def __sklearn_clone__(self) -> Graph:
         # A clone of an estimator that has a graph shares it.
         return self
-
-    def _like(self, matrix: sp.csr_array, features: Any, node_ids: Array | None) -> Graph:
-        graph = type(self).__new__(type(self))
-        graph.num_duplicates = 0
-        graph._store(matrix, features, node_ids)
-        return graph
 
     @property
     def num_features(self) -> int:
@@ -254,17 +272,22 @@ class Graph:
             )
         matrix = self.adjacency[chosen][:, chosen]
         matrix.sort_indices()
-        return self._like(
+        graph = type(self).__new__(type(self))
+        graph.num_duplicates = 0
+        graph._store(
             matrix,
             None if self.features is None else self.features[chosen],
             None if self.node_ids is None else self.node_ids[chosen],
+            self.feature_names,
         )
+        return graph
 
-    def with_features(self, features: Any) -> Graph:
+    def with_features(self, features: Any, feature_names: Any = None) -> Graph:
         """Give the same graph with other features; its edges are shared, not copied."""
         graph = type(self).__new__(type(self))
         graph.__dict__.update(self.__dict__)
         graph.features = _checked_features(features, self.num_nodes)
+        graph.feature_names = _checked_names(feature_names, graph.features)
         return graph
 
     def operator(self, self_loops: bool = True, dtype: npt.DTypeLike = np.float32) -> Operator:
@@ -464,6 +487,26 @@ def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
                 f"Entry {position} is {name!r}, which is not, or was there before."
             )
     return ids
+
+
+def _checked_names(feature_names: Any, features: Any) -> list[str] | None:
+    if feature_names is None:
+        return None
+    names = list(feature_names)
+    expected = 0 if features is None else features.shape[1]
+    if len(names) != expected:
+        raise InputError(
+            f"feature_names must have one name per feature, {expected:,}. Got {len(names):,}."
+        )
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or name in seen:
+            raise InputError(
+                f"feature_names must be distinct texts. Entry {position} is {name!r}, which is "
+                "not, or was there before."
+            )
+        seen.add(name)
+    return [str(name) for name in names]
 
 
 def _count_nodes(num_nodes: int | None, features: Any) -> int:

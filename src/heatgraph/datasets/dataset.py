@@ -1,0 +1,73 @@
+"""A graph with labels and named splits, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.datasets.splits import Split
+from heatgraph.errors import InputError
+from heatgraph.graph import Graph
+from heatgraph.labels import Labels
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """A graph with labels and named splits.
+
+    Attributes
+    ----------
+    name : str
+    graph : Graph
+    labels : array of shape (n,), or None
+        A label per node; -1, None or NaN where there is none.
+    splits : dict from name to Split
+        The first is the one that `split` gives.
+    licence, citation, source, notes : str
+        Where it comes from, and what to know about it; empty for data of your own.
+    """
+
+    name: str
+    graph: Graph
+    labels: npt.NDArray[Any] | None = None
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    licence: str = ""
+    citation: str = ""
+    source: str = ""
+    notes: str = ""
+
+    @property
+    def split(self) -> Split:
+        """The split that is usual for these data."""
+        if not self.splits:
+            raise InputError(
+                f"{self.name} comes without a split. heatgraph.random_split(labels) and "
+                "heatgraph.fraction_split(labels) make one."
+            )
+        return next(iter(self.splits.values()))
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Counts of nodes, edges, features, classes, and of the parts of each split."""
+        counts: dict[str, Any] = {
+            "nodes": self.graph.num_nodes,
+            "edges": self.graph.num_edges,
+            "self_loops": self.graph.num_self_loops,
+            "features": self.graph.num_features,
+        }
+        if self.labels is not None:
+            labels = Labels.read(self.labels, self.graph.num_nodes)
+            known = np.flatnonzero(labels.known)
+            counts |= {"labelled": len(known), "classes": len(labels.classes(known))}
+        counts["splits"] = {
+            name: tuple(len(part) for part in (split.train, split.val, split.test))
+            for name, split in self.splits.items()
+        }
+        return counts
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

@@ -1,0 +1,151 @@
+"""Which nodes to learn from, which to choose settings by, and which to judge by.
+
+Every split is made of labelled nodes alone, its three parts never overlap, and a seed gives the
+same one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.entries import as_array, whole_number
+from heatgraph.errors import InputError
+from heatgraph.labels import Labels
+
+Indices = npt.NDArray[np.int64]
+
+# What people call the three parts, in lower case.
+PART_NAMES = {
+    "train": "train", "training": "train",
+    "val": "val", "valid": "val", "validation": "val", "dev": "val",
+    "test": "test", "testing": "test",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Split:
+    """Nodes to learn from, to choose settings by, and to judge by: arrays of indices, sorted."""
+
+    train: Indices
+    val: Indices
+    test: Indices
+
+    def __post_init__(self) -> None:
+        parts = {name: np.unique(getattr(self, name)) for name in ("train", "val", "test")}
+        for name, part in parts.items():
+            object.__setattr__(self, name, part.astype(np.int64))
+        for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
+            shared = np.intersect1d(parts[first], parts[second])
+            if len(shared):
+                raise InputError(
+                    f"{first} and {second} overlap in {len(shared):,} nodes, the first of them "
+                    f"{shared[0]}. A node belongs to one part."
+                )
+
+    def __repr__(self) -> str:
+        return f"Split(train={len(self.train):,}, val={len(self.val):,}, test={len(self.test):,})"
+
+
+def random_split(
+    labels: Any, per_class: int = 20, val: int = 500, test: int = 1000, seed: int = 0
+) -> Split:
+    """Take `per_class` nodes of each class to learn from, then `val` and `test` of the rest.
+
+    Labels are as in `DGCClassifier.fit`: nodes without one belong to no part.
+
+    Examples
+    --------
+    >>> random_split([0] * 50 + [1] * 50, per_class=5, val=20, test=40)
+    Split(train=10, val=20, test=40)
+    """
+    codes = _codes(labels)
+    random = np.random.default_rng(seed)
+    order = random.permutation(np.flatnonzero(codes >= 0))
+    learned = []
+    for code in range(codes.max() + 1):
+        members = order[codes[order] == code]
+        if len(members) < whole_number(per_class, "per_class"):
+            raise InputError(
+                f"per_class={per_class} is more than the smallest class has: {len(members)}."
+            )
+        learned.append(members[:per_class])
+    train = np.concatenate(learned)
+    rest = order[~np.isin(order, train)]
+    if min(val, test) < 0 or val + test > len(rest):
+        raise InputError(
+            f"val={val} and test={test} must fit into the {len(rest):,} labelled nodes that are "
+            "not learned from."
+        )
+    return Split(train, rest[:val], rest[val : val + test])
+
+
+def fraction_split(
+    labels: Any,
+    fractions: Sequence[float] = (0.6, 0.2, 0.2),
+    *,
+    stratify: bool = False,
+    seed: int = 0,
+) -> Split:
+    """Deal labelled nodes out by fractions; rounded down, and what is left over is for testing.
+
+    With `stratify`, every class is dealt out by itself, so that all parts have the same shares of
+    classes.
+
+    Examples
+    --------
+    >>> fraction_split([0] * 30 + [1] * 70, (0.6, 0.2, 0.2))
+    Split(train=60, val=20, test=20)
+    """
+    shares = np.asarray(fractions, dtype=np.float64)
+    if shares.shape != (3,) or not (shares >= 0).all() or shares.sum() > 1 + 1e-9:
+        raise InputError(f"fractions must be three numbers >= 0 of sum <= 1. Got {fractions!r}.")
+    codes = _codes(labels)
+    random = np.random.default_rng(seed)
+    order = random.permutation(np.flatnonzero(codes >= 0))
+    groups = [order]
+    if stratify:
+        groups = [order[codes[order] == code] for code in range(codes.max() + 1)]
+    parts: list[list[Indices]] = [[], [], []]
+    for group in groups:
+        first, second = (int(share * len(group) + 1e-9) for share in shares[:2])
+        whole = shares.sum() > 1 - 1e-9
+        last = len(group) if whole else int(shares.sum() * len(group) + 1e-9)
+        for part, nodes in zip(parts, np.split(group[:last], [first, first + second]), strict=True):
+            part.append(nodes)
+    return Split(*(np.concatenate(part) for part in parts))
+
+
+def column_split(column: Any) -> Split:
+    """Read a split from one entry per node: "train", "val", "test", or nothing for none of them.
+
+    "training", "valid", "validation", "dev" and "testing" are understood, in any case.
+    """
+    entries = as_array(column, "split").tolist()
+    parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
+    for node, entry in enumerate(entries):
+        if entry is None or entry != entry or entry == "":
+            continue
+        part = PART_NAMES.get(str(entry).strip().lower())
+        if part is None:
+            raise InputError(
+                f"split must be 'train', 'val', 'test' or empty. Entry {node} is {entry!r}."
+            )
+        parts[part].append(node)
+    return Split(*(np.array(nodes, dtype=np.int64) for nodes in parts.values()))
+
+
+def _codes(labels: Any) -> Indices:
+    """Classes of nodes as numbers from 0; -1 for nodes without a label."""
+    values = labels if hasattr(labels, "__len__") else list(labels)
+    read = Labels.read(values, len(values))
+    known = np.flatnonzero(read.known)
+    if len(known) == 0:
+        raise InputError("labels has no label: there is nothing to split.")
+    codes = np.full(len(read.values), -1, dtype=np.int64)
+    codes[known] = read.encode(read.classes(known), known)
+    return codes
