@@ -145,7 +145,7 @@ class Graph:
 
     @classmethod
     def from_canonical(cls, adjacency: sp.csr_array, features: Any = None) -> Graph:
-        """Build a graph without checking or copying its edges: for those that are known to be right.
+        """Build a graph of edges that are known to be right, without checking or copying them.
 
         `adjacency` is symmetric, its weights are finite and positive, and each row's indices are
         sorted and distinct. Compiled code trusts that.
