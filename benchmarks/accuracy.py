@@ -24,24 +24,24 @@ METHODS = {
 
 def published(data, name: str) -> list[float]:
     models = (
-        PUBLISHED[name].classifier(seed).fit(data.graph, data.labels, data.train)
+        PUBLISHED[name].classifier(seed).fit(data.graph, data.labels, data.split.train)
         for seed in range(SEEDS)
     )
-    return [100 * model.score(None, data.labels, data.test) for model in models]
+    return [100 * model.score(None, data.labels, data.split.test) for model in models]
 
 
 def validated(data, **parameters) -> float:
-    model = DGCClassifier(**parameters).fit(data.graph, data.labels, data.train, data.val)
-    return 100 * model.score(None, data.labels, data.test)
+    model = DGCClassifier(**parameters).fit(data.graph, data.labels, data.split.train, data.split.val)
+    return 100 * model.score(None, data.labels, data.split.test)
 
 
 def calibration(data, val) -> tuple[float, float]:
     """Expected calibration error on test nodes before and after a temperature is fitted."""
-    model = DGCClassifier().fit(data.graph, data.labels, data.train, val)
-    codes = np.searchsorted(model.classes_, data.labels[data.test])
-    after = model.predict_proba(nodes=data.test)
+    model = DGCClassifier().fit(data.graph, data.labels, data.split.train, val)
+    codes = np.searchsorted(model.classes_, data.labels[data.split.test])
+    after = model.predict_proba(nodes=data.split.test)
     model.temperature_ = 1.0
-    before = model.predict_proba(nodes=data.test)
+    before = model.predict_proba(nodes=data.split.test)
     return tuple(100 * expected_calibration_error(p, codes) for p in (before, after))
 
 
@@ -69,7 +69,7 @@ def run(rounds: int) -> None:
             facts[name][method] = {"public": public, "random": random}
             lines += [f"  {method:<20}{public:>14.1f}{spread(random):>20}"]
             print("\n".join(lines[-1:]), flush=True)
-        for way, val in (("validation nodes", data.val), ("folds", None)):
+        for way, val in (("validation nodes", data.split.val), ("folds", None)):
             before, after = calibration(data, val)
             facts[name][f"calibrated on {way}"] = {"before": before, "after": after}
             lines += [

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from heatgraph import DGCClassifier
-from heatgraph.datasets.planetoid import Planetoid, read_planetoid
+from heatgraph import DGCClassifier, random_split
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.planetoid import read_planetoid
 
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
@@ -42,18 +41,13 @@ PUBLISHED = {
 }
 
 
-def read(name: str) -> Planetoid | None:
+def read(name: str) -> Dataset | None:
     """Read a graph from the folder that HEATGRAPH_DATA names, if it is there."""
     folder = Path(os.environ.get("HEATGRAPH_DATA", NEAR)) / "planetoid"
     return read_planetoid(folder, name) if (folder / f"ind.{name}.graph").exists() else None
 
 
-def random_splits(data: Planetoid, count: int) -> Iterator[Planetoid]:
+def random_splits(data: Dataset, count: int) -> Iterator[Dataset]:
     """The same graph with 20 training nodes per class, 500 to validate and 1,000 to test."""
-    labelled = np.flatnonzero(data.labels >= 0)
     for seed in range(count):
-        order = np.random.default_rng(seed).permutation(labelled)
-        classes = data.labels[order]
-        train = np.concatenate([order[classes == c][:20] for c in np.unique(classes)])
-        rest = order[~np.isin(order, train)]
-        yield replace(data, train=train, val=rest[:500], test=rest[500:1500])
+        yield replace(data, splits={"random": random_split(data.labels, seed=seed)})

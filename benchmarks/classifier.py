@@ -29,15 +29,15 @@ def run(rounds: int) -> None:
         scaled = Scaling("rows").apply(graph.features, np.dtype(np.float32)).toarray()
         # The authors' code gives nodes without a label to the first class; none is trained on.
         X, y = torch.from_numpy(scaled), torch.from_numpy(np.maximum(labels, 0))
-        train = torch.from_numpy(data.train)
+        train = torch.from_numpy(data.split.train)
 
         def published(start=None, S=S, X=X, y=y, train=train, setting=setting):
             return peers.published_fit(S, X, y, train, setting, start)
 
-        def ours(graph=graph, labels=labels, train=data.train, setting=setting):
+        def ours(graph=graph, labels=labels, train=data.split.train, setting=setting):
             return setting.classifier().fit(graph, labels, train=train).predict()
 
-        def search(graph=graph, labels=labels, train=data.train, val=data.val):
+        def search(graph=graph, labels=labels, train=data.split.train, val=data.split.val):
             return DGCClassifier().fit(graph, labels, train=train, val=val)
 
         times = take_turns(

@@ -27,7 +27,7 @@ GRID = [hg.Heat(t) for t in np.linspace(0, 2 * T, 51)[1:]]
 def pubmed() -> tuple[str, hg.Graph, np.ndarray, np.ndarray]:
     data = read("pubmed")
     if data is not None:
-        return "Pubmed", data.graph, data.train, data.val
+        return "Pubmed", data.graph, data.split.train, data.split.val
     random = np.random.default_rng(0)
     n, edges = 19717, 44324
     weight = random.lognormal(sigma=1.0, size=n)

@@ -23,21 +23,21 @@ def fit(data, record, share: float) -> DGCClassifier:
         weight_decay=record["weight_decay"] * share,
         feature_scaling=record["feature_scaling"],
         calibrate=False,
-    ).fit(data.graph, data.labels, data.train)
+    ).fit(data.graph, data.labels, data.split.train)
 
 
 def accuracies(data, val) -> list[float]:
     """Test accuracy of each rule, on one split."""
-    chosen = DGCClassifier().fit(data.graph, data.labels, data.train, val)
+    chosen = DGCClassifier().fit(data.graph, data.labels, data.split.train, val)
     share = 1.0 if val is not None else 0.8  # of five folds, four are learned from
     ranked = sorted(chosen.search_, key=lambda r: (-r["accuracy"], r["log_loss"]))
     certain = min(chosen.search_, key=lambda r: r["log_loss"])
     best = [fit(data, record, share) for record in ranked[:AVERAGED]]
-    scores = sum(model.decision_function(nodes=data.test) for model in best)
-    average = (chosen.classes_[scores.argmax(axis=1)] == data.labels[data.test]).mean()
+    scores = sum(model.decision_function(nodes=data.split.test) for model in best)
+    average = (chosen.classes_[scores.argmax(axis=1)] == data.labels[data.split.test]).mean()
     models = (best[0], fit(data, certain, share), None, chosen)
     return [
-        100 * (average if model is None else model.score(None, data.labels, data.test))
+        100 * (average if model is None else model.score(None, data.labels, data.split.test))
         for model in models
     ]
 

@@ -31,13 +31,13 @@ def published(name, data, seed=None):
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         random_state=seed,
-    ).fit(data.graph, data.labels, train=data.train)
+    ).fit(data.graph, data.labels, train=data.split.train)
 
 
 def test_published_settings_give_the_published_accuracy(citations):
     name, data = citations
     accuracies = [
-        100 * published(name, data, seed).score(None, data.labels, data.test) for seed in range(10)
+        100 * published(name, data, seed).score(None, data.labels, data.split.test) for seed in range(10)
     ]
     assert np.mean(accuracies) == pytest.approx(PUBLISHED[name][-1], abs=0.3)
 
@@ -52,9 +52,9 @@ def test_literal_steps_predict_the_same(citations):
     by_steps = (diffused @ clf.coef_.T + clf.intercept_).argmax(axis=1)
     assert (clf.predict() == by_steps).mean() >= 0.999
     # And a head that is trained on literal steps is the same head.
-    rows = diffused[np.newaxis, data.train]
+    rows = diffused[np.newaxis, data.split.train]
     again = heads.adam(
-        rows, data.labels[data.train], len(clf.classes_), [clf.weight_decay_],
+        rows, data.labels[data.split.train], len(clf.classes_), [clf.weight_decay_],
         [clf.learning_rate_], epochs=100, seed=0,
     )  # fmt: skip
     trained = (diffused @ again.Theta[0, 0] + again.bias[0, 0]).argmax(axis=1)
@@ -67,11 +67,11 @@ VALIDATED = {"cora": 81.3, "citeseer": 72.2, "pubmed": 79.5}
 
 def test_validated_settings(citations):
     name, data = citations
-    clf = DGCClassifier().fit(data.graph, data.labels, train=data.train, val=data.val)
-    assert 100 * clf.score(None, data.labels, data.test) >= VALIDATED[name]
+    clf = DGCClassifier().fit(data.graph, data.labels, train=data.split.train, val=data.split.val)
+    assert 100 * clf.score(None, data.labels, data.split.test) >= VALIDATED[name]
     assert clf.converged_
-    codes = data.labels[data.test]
-    error = hg.expected_calibration_error(clf.predict_proba(nodes=data.test), codes)
+    codes = data.labels[data.split.test]
+    error = hg.expected_calibration_error(clf.predict_proba(nodes=data.split.test), codes)
     assert error < 0.08
 
 

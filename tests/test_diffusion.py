@@ -614,8 +614,8 @@ class TestPubmed:
         assert np.linalg.norm(short - literal) <= 1e-5 * np.linalg.norm(literal)
 
     def test_rows_are_the_rows(self, pubmed):
-        assert plan(pubmed.graph, scheme=self.SCHEME, rows=pubmed.train).side == "rows"
+        assert plan(pubmed.graph, scheme=self.SCHEME, rows=pubmed.split.train).side == "rows"
         everywhere = diffuse(pubmed.graph, scheme=self.SCHEME)
-        rows = diffuse(pubmed.graph, scheme=self.SCHEME, rows=pubmed.train)
-        wanted = everywhere[pubmed.train]
+        rows = diffuse(pubmed.graph, scheme=self.SCHEME, rows=pubmed.split.train)
+        wanted = everywhere[pubmed.split.train]
         assert np.linalg.norm(rows - wanted) <= 1e-5 * np.linalg.norm(wanted)

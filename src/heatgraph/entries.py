@@ -166,7 +166,8 @@ def exact_array(values: Any) -> Array:
     array = np.asarray(names) if len({type(name) for name in names}) == 1 else None
     if array is None or array.ndim != 1 or array.tolist() != names:
         array = np.empty(len(names), dtype=object)
-        array[:] = names
+        for position, name in enumerate(names):  # all at once, tuples would be taken apart
+            array[position] = name
     return array
 
 

@@ -24,6 +24,14 @@ class MemoryBudgetError(HeatgraphError, MemoryError):
     """The work does not fit the memory budget: raise the budget or ask for less."""
 
 
+class DownloadError(HeatgraphError, OSError):
+    """A file could not be fetched, or what came is not that file: try again, or bring your own."""
+
+
+class MissingExtraError(HeatgraphError, ImportError):
+    """An optional library is not installed: install it."""
+
+
 class HeatgraphWarning(UserWarning):
     """Everything that heatgraph warns about on purpose."""
 

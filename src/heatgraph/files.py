@@ -63,6 +63,19 @@ def write_tensors(
     path: str | Path, kind: str, content: dict[str, Any], tensors: dict[str, Array]
 ) -> None:
     """Write arrays and what belongs to them, as JSON, into one file."""
+    raw = packed(kind, content, tensors)
+    with whole_file(path) as file:
+        file.write(raw)
+
+
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Read what `write_tensors` wrote; anything else is refused with the reason."""
+    path = Path(path)
+    return unpacked(path.read_bytes(), kind, path)
+
+
+def packed(kind: str, content: dict[str, Any], tensors: dict[str, Array]) -> bytes:
+    """The bytes of a file that holds these arrays and what belongs to them."""
     from safetensors.numpy import save
 
     tensors = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
@@ -73,17 +86,14 @@ def write_tensors(
         "content": text,
         "sha256": _digest(kind, str(FORMAT_VERSION), text, tensors),
     }
-    with whole_file(path) as file:
-        file.write(save(tensors, metadata=metadata))
+    return bytes(save(tensors, metadata=metadata))
 
 
-def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read what `write_tensors` wrote; anything else is refused with the reason."""
+def unpacked(raw: bytes, kind: str, path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Read the bytes that `packed` made; `path` is what errors call them."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    path = Path(path)
-    raw = path.read_bytes()
     metadata = _metadata(path, raw)
     if "heatgraph" not in metadata:
         raise FileFormatError(f"{path} is a safetensors file, but not one of heatgraph's.")

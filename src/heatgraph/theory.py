@@ -53,11 +53,12 @@ class Spectrum:
     largest: float
 
 
-def spectrum(graph: Graph, self_loops: bool = True) -> Spectrum:
+def spectrum(graph: Graph, self_loops: bool = True, tol: float = 0.0) -> Spectrum:
     """Compute the smallest positive and the largest eigenvalue of L, by a sparse eigensolver.
 
     The null space of L is known, one vector for each connected component, and is moved out of the
-    way; so the gap is found however many components there are.
+    way; so the gap is found however many components there are. `tol` is the relative error that
+    the solver may leave in an eigenvalue of S; 0 is machine precision.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def spectrum(graph: Graph, self_loops: bool = True) -> Spectrum:
     deflated = LinearOperator(
         S.shape, matvec=lambda v: S @ v - 2 * (null @ (null.T @ v)), dtype=np.float64
     )
-    settings = {"k": 1, "return_eigenvectors": False, "ncv": 64}
+    settings = {"k": 1, "return_eigenvectors": False, "ncv": 64, "tol": tol}
     start = np.random.default_rng(0).standard_normal(n)
     second = eigsh(deflated, which="LA", v0=start, **settings)[0]
     smallest = eigsh(S, which="SA", v0=start, **settings)[0]

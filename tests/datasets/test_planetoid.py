@@ -69,9 +69,9 @@ def test_every_node_is_in_its_place(small):
         assert A[node, others].all()
         assert A[others, node].all()
     assert A.sum() == len({frozenset((v, w)) for v in NEIGHBOURS for w in NEIGHBOURS[v]}) * 2 - 1
-    assert_array_equal(data.train, [0, 1])
-    assert_array_equal(data.val, np.arange(2, 502))
-    assert_array_equal(data.test, [508, 510, 511])
+    assert_array_equal(data.split.train, [0, 1])
+    assert_array_equal(data.split.val, np.arange(2, 502))
+    assert_array_equal(data.split.test, [508, 510, 511])
 
 
 class Evil:
@@ -184,12 +184,12 @@ def test_the_real_files(planetoid_folder, name, nodes, features, classes, train,
     assert data.graph.num_nodes == len(data.labels) == nodes
     assert data.graph.num_features == features
     assert_array_equal(np.unique(data.labels[data.labels >= 0]), np.arange(classes))
-    assert (len(data.train), len(data.val), len(data.test)) == (train, 500, 1000)
+    assert (len(data.split.train), len(data.split.val), len(data.split.test)) == (train, 500, 1000)
     assert np.count_nonzero(data.labels == -1) == unlabelled
-    split = np.concatenate([data.train, data.val, data.test])
+    split = np.concatenate([data.split.train, data.split.val, data.split.test])
     assert len(np.unique(split)) == len(split)
     assert (data.labels[split] >= 0).all()
-    assert_array_equal(np.bincount(data.labels[data.train]), np.full(classes, 20))
+    assert_array_equal(np.bincount(data.labels[data.split.train]), np.full(classes, 20))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import pickle
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.splits import Split
 from heatgraph.entries import Entries
 from heatgraph.errors import FileFormatError
 from heatgraph.graph import Graph
@@ -24,31 +24,11 @@ from heatgraph.graph import Graph
 VALIDATION_NODES = 500
 
 
-@dataclass(frozen=True)
-class Planetoid:
-    """A citation graph with its public split.
+def read_planetoid(folder: str | Path, name: str) -> Dataset:
+    """Read the files ``ind.NAME.*`` in `folder`: the graph, its labels and its public split.
 
-    Attributes
-    ----------
-    graph : Graph
-        With sparse features as they are in the files, not normalised.
-    labels : array of shape (n,)
-        Class of each node; -1 for the few nodes of Citeseer that have none.
-    train, val, test : arrays of node indices
-    """
-
-    graph: Graph
-    labels: npt.NDArray[np.int64]
-    train: npt.NDArray[np.int64]
-    val: npt.NDArray[np.int64]
-    test: npt.NDArray[np.int64]
-
-
-def read_planetoid(folder: str | Path, name: str) -> Planetoid:
-    """Read the files ``ind.NAME.*`` in `folder`.
-
-    Test nodes come last and in the order of ``ind.NAME.test.index``. Citeseer's has gaps: nodes
-    that no file describes. They are kept, as nodes without features or label.
+    Features are as they are in the files, not normalised. Test nodes come last and in the order of ``ind.NAME.test.index``. Citeseer's has gaps: nodes
+    that no file describes. They are kept, as nodes without features or label (-1).
     """
     folder = Path(folder)
 
@@ -78,13 +58,14 @@ def read_planetoid(folder: str | Path, name: str) -> Planetoid:
         val = len(train) + np.arange(VALIDATION_NODES)
         if val[-1] >= known.shape[0]:
             raise ValueError(f"{len(train)} training nodes leave too few for validation")
+        split = Split(train, val, order)
     except FileFormatError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FileFormatError(
             f"{folder}: the files ind.{name}.* do not fit together ({error}). Get them again."
         ) from error
-    return Planetoid(graph, labels, train, val, np.sort(order))
+    return Dataset(name, graph, labels, {"public": split})
 
 
 class _Matrix:

@@ -6,14 +6,14 @@ same one again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.entries import as_array, whole_number
+from heatgraph.entries import whole_number
 from heatgraph.errors import InputError
 from heatgraph.labels import Labels
 
@@ -120,20 +120,26 @@ def fraction_split(
     return Split(*(np.concatenate(part) for part in parts))
 
 
-def column_split(column: Any) -> Split:
+def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -> Split:
     """Read a split from one entry per node: "train", "val", "test", or nothing for none of them.
 
-    "training", "valid", "validation", "dev" and "testing" are understood, in any case.
+    "training", "valid", "validation", "dev" and "testing" are understood, in any case. `place`
+    tells errors what to call an entry.
+
+    Examples
+    --------
+    >>> column_split(["train", "Train", None, "dev", "test", ""])
+    Split(train=2, val=1, test=1)
     """
-    entries = as_array(column, "split").tolist()
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
-    for node, entry in enumerate(entries):
-        if entry is None or entry != entry or entry == "":
+    for node, entry in enumerate(column):
+        if entry is None or entry != entry or not str(entry).strip():
             continue
         part = PART_NAMES.get(str(entry).strip().lower())
         if part is None:
             raise InputError(
-                f"split must be 'train', 'val', 'test' or empty. Entry {node} is {entry!r}."
+                f"{place(node)}: the split is {entry!r}, where 'train', 'val', 'test' or nothing "
+                "is expected."
             )
         parts[part].append(node)
     return Split(*(np.array(nodes, dtype=np.int64) for nodes in parts.values()))

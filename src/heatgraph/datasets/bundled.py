@@ -1,0 +1,94 @@
+"""Data sets that come with the package: a graph in a compact form that loses nothing.
+
+A bundle is a file of ours (see `heatgraph.files`) under xz. Features are kept by column, since a
+word's values resemble each other, and each row number as its distance from the one before, modulo
+2^16; edges likewise, by node, each once. ``scripts/bundle_datasets.py`` makes them.
+"""
+
+from __future__ import annotations
+
+import lzma
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.splits import Split
+from heatgraph.files import packed, unpacked, whole_file
+from heatgraph.graph import Graph
+
+KIND = "Dataset"
+SUFFIX = ".heatgraph.xz"
+# Numbers of nodes are kept in two bytes.
+MOST_NODES = 1 << 16
+
+Array = npt.NDArray[Any]
+
+
+def bundled(name: str) -> Dataset:
+    """Read a data set that comes with the package."""
+    file = resources.files("heatgraph.datasets") / "files" / (name + SUFFIX)
+    with resources.as_file(file) as path:
+        return read_bundle(path)
+
+
+def read_bundle(path: Path) -> Dataset:
+    """Read what `write_bundle` wrote."""
+    content, tensors = unpacked(lzma.decompress(path.read_bytes()), KIND, path)
+    features = None
+    if "feature_counts" in tensors:
+        shape = (content["nodes"], len(tensors["feature_counts"]))
+        features = sp.csr_array(_matrix(tensors, "feature", shape[::-1]).T)
+    upper = sp.csr_array(_matrix(tensors, "edge", (content["nodes"],) * 2))
+    labels = np.array(content["classes"])[tensors["labels"]]
+    labels[tensors["labels"] < 0] = -1
+    split = Split(*(tensors[part].astype(np.int64) for part in ("train", "val", "test")))
+    graph = Graph(upper, features, symmetrize="max")
+    name = path.name.removesuffix(SUFFIX)
+    return Dataset(name, graph, labels, {"public": split}, source=content["provenance"])
+
+
+def write_bundle(path: str | Path, data: Dataset, provenance: str) -> None:
+    """Write a data set in the form that `read_bundle` reads."""
+    graph, split, labels = data.graph, data.split, np.asarray(data.labels)
+    if graph.num_nodes > MOST_NODES or graph.weights is not None:
+        raise ValueError(f"a bundle holds up to {MOST_NODES:,} nodes, and edges without weights")
+    known = labels.astype(str) != "-1"
+    classes, codes = np.unique(labels[known]), np.full(graph.num_nodes, -1)
+    codes[known] = np.searchsorted(classes, labels[known])
+    parts = {part: getattr(split, part).astype(np.uint16) for part in ("train", "val", "test")}
+    tensors = parts | {"labels": codes.astype(np.int8)}
+    tensors |= _tensors("edge", sp.triu(graph.adjacency, format="csr"))
+    if graph.features is not None:
+        tensors |= _tensors("feature", sp.csr_array(graph.features.T))
+    content = {
+        "nodes": graph.num_nodes,
+        "classes": classes.tolist(),
+        "provenance": provenance,
+    }
+    with whole_file(path) as file:
+        file.write(lzma.compress(packed(KIND, content, tensors), preset=9 | lzma.PRESET_EXTREME))
+
+
+def _tensors(name: str, matrix: sp.csr_array) -> dict[str, Array]:
+    """A matrix by rows: entries per row, distances between column numbers, values if not all 1."""
+    matrix.sort_indices()
+    columns = matrix.indices.astype(np.uint16)
+    tensors = {
+        f"{name}_counts": np.diff(matrix.indptr).astype(np.uint16),
+        f"{name}_steps": np.diff(columns, prepend=np.uint16(0)),
+    }
+    if not (matrix.data == 1).all():
+        tensors[f"{name}_values"] = matrix.data
+    return tensors
+
+
+def _matrix(tensors: dict[str, Array], name: str, shape: tuple[int, int]) -> sp.csr_array:
+    columns = np.cumsum(tensors[f"{name}_steps"], dtype=np.uint16).astype(np.int32)
+    values = tensors.get(f"{name}_values", np.ones(len(columns), dtype=np.float32))
+    starts = np.concatenate([[0], np.cumsum(tensors[f"{name}_counts"], dtype=np.int64)])
+    return sp.csr_array((values, columns, starts), shape=shape)

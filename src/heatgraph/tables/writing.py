@@ -1,0 +1,148 @@
+"""Tables into files, whole or not at all: CSV, plain or under gzip, and Parquet, by their names."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import scipy.sparse as sp
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.errors import InputError
+from heatgraph.files import whole_file
+from heatgraph.labels import Labels
+
+Array = npt.NDArray[Any]
+
+# Written for standard output, where a file would be named.
+STANDARD_OUTPUT = "-"
+# Probabilities are written with so many digits.
+DIGITS = 6
+
+_FORMS = {
+    ".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+
+
+def predictions_table(ids: Array, id_column: str, classes: Array, probabilities: Array) -> pa.Table:
+    """A row per node: id, likeliest class, how likely it is, and the probability of each class."""
+    best = probabilities.argmax(axis=1)
+    table = {
+        id_column: _column(ids),
+        "prediction": _column(classes[best]),
+        "probability": pa.array(probabilities[np.arange(len(best)), best].round(DIGITS)),
+    }
+    for at, label in enumerate(classes.tolist()):
+        table[f"probability_{label}"] = pa.array(probabilities[:, at].round(DIGITS))
+    return pa.table(table)
+
+
+def write_table(table: pa.Table, path: str | Path) -> None:
+    """Write a table into a file of the form that its name tells, or to standard output as CSV."""
+    if str(path) == STANDARD_OUTPUT:
+        _write_csv(table, sys.stdout.buffer, ",")
+        sys.stdout.buffer.flush()
+        return
+    form, zipped = table_form(path)
+    with whole_file(path) as file, _zipping(file, zipped) as inner:
+        if form == "parquet":
+            pa.parquet.write_table(table, inner)
+        else:
+            _write_csv(table, inner, form)
+
+
+def table_form(path: str | Path) -> tuple[str, bool]:
+    """How a table is written: its delimiter, or "parquet"; and whether under gzip."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    form = _FORMS.get((suffixes[:-1] if zipped else suffixes)[-1:][0] if suffixes else "")
+    if form is None or (zipped and form == "parquet"):
+        raise InputError(
+            f"{path}: the name of a table must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet."
+        )
+    return form, zipped
+
+
+def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
+    """Write a data set as tables: nodes.csv, edges.csv, and features.csv if it has sparse ones."""
+    folder, graph = Path(folder), data.graph
+    ids = np.arange(graph.num_nodes) if graph.node_ids is None else graph.node_ids
+    names = graph.feature_names or [f"f{at}" for at in range(graph.num_features)]
+    nodes = {"id": _column(ids)}
+    if data.labels is not None:
+        labels = Labels.read(data.labels, graph.num_nodes)
+        nodes["label"] = pa.array(
+            [v if k else None for v, k in zip(labels.values.tolist(), labels.known, strict=True)]
+        )
+    if data.splits:
+        parts = np.full(graph.num_nodes, None, dtype=object)
+        for part in ("train", "val", "test"):
+            parts[getattr(data.split, part)] = part
+        nodes["split"] = pa.array(parts)
+    tables = {}
+    if sp.issparse(graph.features):
+        X = sp.coo_array(graph.features)
+        tables["features.csv"] = pa.table(
+            {
+                "node": _column(ids[X.row]),
+                "feature": pa.array(np.array(names, dtype=object)[X.col]),
+                "value": pa.array(X.data),
+            }
+        )
+    elif graph.features is not None:
+        nodes |= {name: pa.array(graph.features[:, at]) for at, name in enumerate(names)}
+    upper = sp.triu(graph.adjacency, format="coo")
+    edges = {"source": _column(ids[upper.row]), "target": _column(ids[upper.col])}
+    if graph.weights is not None:
+        edges["weight"] = pa.array(upper.data)
+    tables |= {"nodes.csv": pa.table(nodes), "edges.csv": pa.table(edges)}
+    for name, table in sorted(tables.items()):
+        write_table(table, folder / name)
+    return [folder / name for name in sorted(tables)]
+
+
+def _column(values: Array) -> pa.Array:
+    """Values of one kind as they are; of several kinds, as texts."""
+    try:
+        return pa.array(values.tolist() if values.dtype == object else values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values.tolist()])
+
+
+def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
+    header = io.StringIO()
+    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
+    file.write(header.getvalue().encode())
+    plain = io.BytesIO()
+    try:
+        # Quotation marks only where some value needs them; Arrow refuses to write it without.
+        _write_rows(table, plain, delimiter, "none")
+    except pa.ArrowInvalid:
+        plain = io.BytesIO()
+        _write_rows(table, plain, delimiter, "needed")
+    file.write(plain.getbuffer())
+
+
+def _write_rows(table: pa.Table, file: Any, delimiter: str, quoting: str) -> None:
+    options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    pa.csv.write_csv(table, file, options)
+
+
+@contextlib.contextmanager
+def _zipping(file: BinaryIO, zipped: bool) -> Iterator[Any]:
+    if not zipped:
+        yield file
+        return
+    with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as inner:
+        yield inner
