@@ -14,9 +14,9 @@ SOURCE = Path(heatgraph.__file__).parent
 # From the ground up. A room may import from the rooms before it, never from those after.
 ROOMS = [
     "errors", "entries", "graph", "schemes", "series", "kernels", "crew", "schedule", "propagation",
-    "diffusion", "theory", "files", "labels", "scaling", "calibration", "heads", "space", "gram",
-    "tuning", "explanation", "transformer", "classifier", "baselines", "datasets", "tables",
-    "paper", "report", "cli",
+    "diffusion", "theory", "files", "labels", "statistics", "scaling", "calibration", "heads",
+    "space", "gram", "tuning", "explanation", "transformer", "classifier", "baselines", "datasets",
+    "exchange", "tables", "report", "paper", "cli",
 ]  # fmt: skip
 NAMELESS = {"util", "utils", "helper", "helpers", "common", "misc", "base"}
 

@@ -16,9 +16,20 @@ if TYPE_CHECKING:
     from heatgraph.calibration import expected_calibration_error as expected_calibration_error
     from heatgraph.classifier import DGCClassifier as DGCClassifier
     from heatgraph.classifier import load as load
+    from heatgraph.datasets.catalogue import load_dataset as load_dataset
+    from heatgraph.datasets.dataset import Dataset as Dataset
+    from heatgraph.datasets.splits import Split as Split
+    from heatgraph.datasets.splits import column_split as column_split
+    from heatgraph.datasets.splits import fraction_split as fraction_split
+    from heatgraph.datasets.splits import random_split as random_split
+    from heatgraph.datasets.synthetic import make_block_graph as make_block_graph
     from heatgraph.diffusion import diffuse as diffuse
     from heatgraph.diffusion import diffuse_many as diffuse_many
     from heatgraph.diffusion import plan as plan
+    from heatgraph.exchange import DiffuseFeatures as DiffuseFeatures
+    from heatgraph.exchange import from_dgl as from_dgl
+    from heatgraph.exchange import from_networkx as from_networkx
+    from heatgraph.exchange import from_pyg as from_pyg
     from heatgraph.explanation import Explanation as Explanation
     from heatgraph.graph import Graph as Graph
     from heatgraph.schedule import Plan as Plan
@@ -28,6 +39,8 @@ if TYPE_CHECKING:
     from heatgraph.schemes import Heat as Heat
     from heatgraph.schemes import PersonalizedPageRank as PersonalizedPageRank
     from heatgraph.schemes import RungeKutta4 as RungeKutta4
+    from heatgraph.statistics import describe as describe
+    from heatgraph.tables.graphs import from_tables as from_tables
     from heatgraph.transformer import GraphDiffusion as GraphDiffusion
 
 _HOMES = {
@@ -49,6 +62,19 @@ _HOMES = {
     "GraphDiffusion": "transformer",
     "DGCClassifier": "classifier",
     "load": "classifier",
+    "load_dataset": "datasets.catalogue",
+    "Dataset": "datasets.dataset",
+    "Split": "datasets.splits",
+    "random_split": "datasets.splits",
+    "fraction_split": "datasets.splits",
+    "column_split": "datasets.splits",
+    "make_block_graph": "datasets.synthetic",
+    "from_tables": "tables.graphs",
+    "from_networkx": "exchange",
+    "from_pyg": "exchange",
+    "from_dgl": "exchange",
+    "DiffuseFeatures": "exchange",
+    "describe": "statistics",
 }
 
 __all__ = ["__version__", *_HOMES]

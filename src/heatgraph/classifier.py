@@ -180,7 +180,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
             Nodes on which settings are chosen, and only that. Without them it is done by
             cross-validation among the training nodes.
         progress : callable, optional
-            Called as ``progress(stage, done, total)``.
+            Called as ``progress(stage, done, total)``, in a search from any thread.
         """
         space = self._space()
         task, classes = self._task(graph, y, train, val)
@@ -211,7 +211,8 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         calibrates = checks if self.calibrate == "auto" else bool(self.calibrate)
         if checks or calibrates:
             scores, codes = self._validation_scores(task, setting)
-            self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
+            if (codes >= 0).any():  # else every class has one node, and leaving it out loses it
+                self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
             if calibrates:
                 self.temperature_ = best_temperature(scores, codes)
         report("fit", 1, 1)

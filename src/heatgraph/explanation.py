@@ -96,7 +96,7 @@ def explain(
 
     `kernel_row` (n,) is the node's row of r(S), and `theta` (d,) the weights of the score.
     """
-    names = np.arange(graph.num_nodes) if graph.node_ids is None else graph.node_ids
+    names = graph.names
     called = np.array(graph.feature_names or range(graph.num_features), dtype=object)
     if graph.features is None:
         by_node, by_feature, pairs = kernel_row * theta, None, _no_pairs()

@@ -215,6 +215,11 @@ class Graph:
         """Number of feature columns; 0 without features."""
         return 0 if self.features is None else self.features.shape[1]
 
+    @property
+    def names(self) -> Array:
+        """Names of the nodes: their ids, or 0, ..., n - 1."""
+        return np.arange(self.num_nodes) if self.node_ids is None else self.node_ids
+
     @cached_property
     def num_self_loops(self) -> int:
         """Number of edges from a node to itself."""

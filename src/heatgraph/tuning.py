@@ -8,6 +8,7 @@ No labels are looked at but those of the training and the validation nodes.
 from __future__ import annotations
 
 import itertools
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -188,13 +189,13 @@ def search(
     its highest spike.
     """
     trial = _Trial.of(task)
-    report = progress or (lambda *_: None)
     pairs = list(itertools.product(space.self_loops, space.scalings))
+    grid = space.grid()
+    refined = NUM_REFINED if space.schemes is None else 0
+    tally = _Tally(progress, len(pairs) * len(grid) + refined)
     outcomes: list[Outcome] = []
-    for number, pair in enumerate(pairs):
-        report("search", number, len(pairs) + 1)
-        outcomes += trial.run(space, space.grid(), *pair)
-    report("search", len(pairs), len(pairs) + 1)
+    for pair in pairs:
+        outcomes += trial.run(space, grid, *pair, tally)
     group = _best_group(space, outcomes, trial.num_checked)
     if space.schemes is None:
         best = group[0].setting
@@ -207,18 +208,34 @@ def search(
         )
         pair = (best.self_loops, best.feature_scaling)
         while longer := _longer(kind, group):
-            more = trial.run(open_still, longer, *pair)
+            tally.total += len(longer)
+            more = trial.run(open_still, longer, *pair, tally)
             group, outcomes = group + more, outcomes + more
         T = _time(_middle(space, group, trial.num_checked))
-        group = trial.run(open_still, kind.around(T, NUM_REFINED), *pair)
+        group = trial.run(open_still, kind.around(T, NUM_REFINED), *pair, tally)
         outcomes += group
     setting = _middle(space, group, trial.num_checked)
     if space.decays is None:
         # The penalty keeps its weight against the sum of losses, of which there are more now.
         learned = len(trial.folds[0][0])
         setting = replace(setting, weight_decay=setting.weight_decay * learned / len(task.train))
-    report("search", len(pairs) + 1, len(pairs) + 1)
     return setting, outcomes
+
+
+class _Tally:
+    """Counts schemes that were tried, on whichever thread, and reports them."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress = progress
+        self.done, self.total = 0, total
+        self._lock = threading.Lock()
+        self.count(0)
+
+    def count(self, more: int) -> None:
+        with self._lock:
+            self.done += more
+            if self.progress is not None:
+                self.progress("search", self.done, self.total)
 
 
 @dataclass(frozen=True)
@@ -280,7 +297,12 @@ class _Trial:
         return sum(len(checking) for _, checking in self.folds)
 
     def run(
-        self, space: Space, schemes: Sequence[Scheme], self_loops: bool, scaling: str
+        self,
+        space: Space,
+        schemes: Sequence[Scheme],
+        self_loops: bool,
+        scaling: str,
+        tally: _Tally,
     ) -> list[Outcome]:
         """Try all schemes, weight decays and learning rates with one scaling and one Laplacian."""
         task = self.task
@@ -299,6 +321,7 @@ class _Trial:
                 own = None if centres is None else (centres[0][batch], centres[1])
                 figures = self._check(X[batch], own, space, lambda: crew.stopping)
                 tried.update(zip(chunk[batch], zip(*figures, strict=True), strict=True))
+                tally.count(len(chunk[batch]))
 
             # A few T for each thread, rather than all threads for small products.
             settings = len(DECAYS if space.decays is None else space.decays) * len(space.rates)

@@ -1,4 +1,5 @@
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -139,6 +140,21 @@ def test_an_edge_counts_once_however_often_it_is_there(tmp_path, times):
     assert graph.num_duplicates == (times - 1) * BOTH_WAYS.sum()
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+def test_rows_may_be_in_any_order(tmp_path, kind):
+    write_sgc(tmp_path)
+    A = sp.csr_array(ONE_WAY)
+    twice = np.concatenate([np.tile(A.indices[s:e][::-1], 2) for s, e in pairwise(A.indptr)])
+    np.savez(
+        tmp_path / "reddit_adj.npz",
+        format=kind, shape=A.shape, data=np.ones(len(twice)), indices=twice, indptr=2 * A.indptr,
+    )  # fmt: skip
+    graph = read_reddit(tmp_path).graph
+    assert_array_equal(graph.adjacency.toarray(), BOTH_WAYS)
+    assert len(graph.indices) == BOTH_WAYS.sum()
+    assert graph.num_duplicates == A.nnz
+
+
 def test_self_loops_stay_and_zeros_go(tmp_path):
     A = BOTH_WAYS.astype(np.int64)
     A[3, 3] = 1
@@ -260,9 +276,17 @@ def test_an_index_out_of_range(tmp_path):
         read_reddit(tmp_path)
 
 
-def test_sgc_needs_a_square_adjacency(tmp_path):
-    write_sgc(tmp_path, sp.coo_array((NODES, NODES + 1)))
-    with pytest.raises(FileFormatError, match="reddit_adj.npz: the adjacency must be square"):
+@pytest.mark.parametrize("shape", [(NODES, NODES + 1), (0, 0)])
+def test_sgc_needs_a_square_adjacency(tmp_path, shape):
+    write_sgc(tmp_path)
+    index = np.empty(0, dtype=np.int32)
+    np.savez(
+        tmp_path / "reddit_adj.npz",
+        format="coo", shape=shape, data=np.empty(0), row=index, col=index,
+    )  # fmt: skip
+    with pytest.raises(
+        FileFormatError, match="reddit_adj.npz: the adjacency must be square, with a node"
+    ):
         read_reddit(tmp_path)
 
 

@@ -256,8 +256,9 @@ def test_edges_that_hardly_ever_come_up(monkeypatch):
         make_block_graph(100, 4950, 1, 2, homophily=1.0)
 
 
-def test_pairs_that_are_rare_end_the_search():
+def test_pairs_that_are_rare_end_the_search(monkeypatch):
     """One class of two nodes among many of one: nearly every draw is a loop."""
+    monkeypatch.setattr(synthetic, "MOST_ROUNDS", 3)
     with pytest.raises(InputError, match="1 edges within classes, and only 0 different"):
         make_block_graph(10**6, 1, 10**6 - 1, 1, homophily=1.0)
 

@@ -205,6 +205,7 @@ class Archive:
         return layout
 
     def _fill(self, member: IO[bytes], flat: Array) -> None:
+        """Read all numbers; with the last of them, zipfile compares the checksum."""
         target = flat.view(np.uint8).data
         filled = 0
         while filled < len(target):
@@ -213,7 +214,6 @@ class Archive:
                 raise EOFError(f"it ends after {filled:,} of {len(target):,} bytes")
             target[filled : filled + len(block)] = block
             filled += len(block)
-        member.read(1)  # At its end, zipfile compares the checksum.
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
@@ -371,7 +371,7 @@ def _index_array(archive: Archive, name: str) -> Array:
             f"{archive.path}: {name!r} must be a list of whole numbers. Got shape {index.shape} of "
             f"{index.dtype}."
         )
-    return index.astype(index.dtype.newbyteorder("="), copy=False)
+    return index
 
 
 def _check_coordinates(row: Array, col: Array, count: int, shape: tuple[int, int]) -> None:

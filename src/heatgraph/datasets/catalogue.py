@@ -46,7 +46,7 @@ class Entry:
     """A data set by name.
 
     `place` says how it is got: it is bundled, downloaded at first use, put into a folder by hand,
-    or generated. `published` is what the paper says of it, `difference` why the files say otherwise.
+    or generated. `published` is what the paper says of it, `difference` why the files differ.
     """
 
     name: str
@@ -146,9 +146,8 @@ REDDIT_FILES = (
     "a folder reddit"
 )
 EDGES_DIFFER = (
-    "The paper counts {published:,} edges, as the original release does, which lists a citation "
-    "between two papers once for each direction and mentions papers that are not in the data; the "
-    "files have {here:,} distinct undirected ones, {loops} of them self-loops."
+    "The paper counts {published:,} edges, which is the number of citations in the original "
+    "release; Planetoid's files have {here:,} distinct undirected ones, {loops} of them self-loops."
 )
 
 _ENTRIES = [

@@ -27,8 +27,9 @@ VALIDATION_NODES = 500
 def read_planetoid(folder: str | Path, name: str) -> Dataset:
     """Read the files ``ind.NAME.*`` in `folder`: the graph, its labels and its public split.
 
-    Features are as they are in the files, not normalised. Test nodes come last and in the order of ``ind.NAME.test.index``. Citeseer's has gaps: nodes
-    that no file describes. They are kept, as nodes without features or label (-1).
+    Features are as they are in the files, not normalised. Test nodes come last, in the order of
+    ``ind.NAME.test.index``. Citeseer's has gaps: nodes that no file describes. They are kept, as
+    nodes without features or label (-1).
     """
     folder = Path(folder)
 

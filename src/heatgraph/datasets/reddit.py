@@ -164,7 +164,9 @@ def _read_adjacency(path: Path, num_nodes: int | None) -> tuple[sp.csr_array, in
     rows, columns = matrix.shape
     # Compared before anything of that length is made.
     if rows != columns or rows == 0 or num_nodes not in (None, rows):
-        wanted = "square" if num_nodes is None else f"{num_nodes:,} by {num_nodes:,}, as the labels"
+        wanted = (
+            f"{num_nodes:,} by {num_nodes:,}, as the labels" if num_nodes else "square, with a node"
+        )
         raise FileFormatError(
             f"{path}: the adjacency must be {wanted}. Got {rows:,} by {columns:,}. Get both files "
             "again, from one place."

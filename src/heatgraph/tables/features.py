@@ -32,6 +32,8 @@ def read_features(
     `taken` are columns that serve for something else; `given` is what the user says of features,
     and `known` are the names of a model's features, which are then the ones to find.
     """
+    if isinstance(given, str) and not given:
+        return None, None, ""
     if _is_feature_table(given, table):
         return _from_feature_table(given, table, ids, known, memory, remarks)
     names = [name for name in table.table.column_names if name not in taken]
@@ -39,7 +41,6 @@ def read_features(
         chosen = _known_columns(known, table)
     elif given is not None:
         chosen = matching([given] if isinstance(given, str) else list(given), names, table.name)
-        chosen = [] if given == "" else chosen
     else:
         lists = [name for name in names if columns.is_list(table, name)]
         chosen = [name for name in names if name in lists or columns.is_feature(table, name)]

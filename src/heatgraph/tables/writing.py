@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
 from heatgraph.files import whole_file
+from heatgraph.graph import Graph
 from heatgraph.labels import Labels
 
 Array = npt.NDArray[Any]
@@ -35,11 +36,13 @@ _FORMS = {
 }  # fmt: skip
 
 
-def predictions_table(ids: Array, id_column: str, classes: Array, probabilities: Array) -> pa.Table:
+def predictions_table(
+    graph: Graph, id_column: str, classes: Array, probabilities: Array
+) -> pa.Table:
     """A row per node: id, likeliest class, how likely it is, and the probability of each class."""
     best = probabilities.argmax(axis=1)
     table = {
-        id_column: _column(ids),
+        id_column: _column(graph.names),
         "prediction": _column(classes[best]),
         "probability": pa.array(probabilities[np.arange(len(best)), best].round(DIGITS)),
     }
@@ -77,7 +80,7 @@ def table_form(path: str | Path) -> tuple[str, bool]:
 def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
     """Write a data set as tables: nodes.csv, edges.csv, and features.csv if it has sparse ones."""
     folder, graph = Path(folder), data.graph
-    ids = np.arange(graph.num_nodes) if graph.node_ids is None else graph.node_ids
+    ids = graph.names
     names = graph.feature_names or [f"f{at}" for at in range(graph.num_features)]
     nodes = {"id": _column(ids)}
     if data.labels is not None:

@@ -1,0 +1,26 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+import typer
+
+from heatgraph.cli import datasets, demo, explain, fit, info, predict, tune, version
+
+app = typer.Typer(
+    name="heatgraph",
+    help="Label the nodes of a graph: features diffuse like heat, a linear classifier reads them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 unusable input or file, 2 wrong use, 3 not converged (--strict), "
+    "70 an error of heatgraph's own, 130 Ctrl-C, 141 closed pipe, 143 terminated.",
+)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("tune")(tune.tune)
+app.command("explain")(explain.explain)
+app.command("info")(info.info)
+app.command("datasets")(datasets.datasets)
+app.command("demo")(demo.demo)
+app.command("version")(version.version)

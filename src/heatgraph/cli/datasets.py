@@ -1,0 +1,91 @@
+"""``heatgraph datasets``: what can be loaded by name, and one of them as tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heatgraph.cli import options
+from heatgraph.cli.console import Voice
+
+if TYPE_CHECKING:
+    from heatgraph.datasets.catalogue import Entry
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write it as nodes.csv and edges.csv into this folder."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """List the data sets that are known by name, or load one and tell about it."""
+    voice = Voice(as_json=as_json, quiet=quiet)
+    from heatgraph.datasets.catalogue import DATASETS
+
+    if name is None:
+        if export is not None:
+            raise typer.BadParameter("--export needs the name of a data set.")
+        _list(voice, list(DATASETS.values()))
+    else:
+        _show(voice, name, export)
+
+
+def _list(voice: Voice, entries: list[Entry]) -> None:
+    rows: list[tuple[str, ...]] = [
+        ("name", "nodes", "edges", "features", "classes", "where", "what")
+    ]
+    for entry in entries:
+        counts = (entry.nodes, entry.edges, entry.features, entry.classes)
+        rows.append((entry.name, *(f"{count:,}" for count in counts), entry.place, entry.title))
+    voice.table(rows)
+    voice.say()
+    for entry in entries:
+        if entry.how:
+            voice.say(f"  {entry.name}: {entry.how}")
+    voice.say('\nIn Python: heatgraph.load_dataset("citeseer")')
+    voice.json([_described(entry) for entry in entries])
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    described = {
+        field.name: getattr(entry, field.name)
+        for field in dataclasses.fields(entry)
+        if field.name not in ("read", "published")
+    }
+    published = entry.published and dataclasses.asdict(entry.published)
+    return described | {"published": published}
+
+
+def _show(voice: Voice, name: str, export: Path | None) -> None:
+    from heatgraph.datasets.catalogue import load_dataset
+    from heatgraph.tables.writing import write_dataset
+
+    with voice.working(f"loading {name}") as progress:
+        data = load_dataset(name, progress=progress)
+    statistics = data.statistics
+    splits = statistics.pop("splits")
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in statistics.items()]
+    for split, parts in splits.items():
+        named = zip(("train", "val", "test"), parts, strict=True)
+        rows.append((f"split {split}", ", ".join(f"{part} {count:,}" for part, count in named)))
+    voice.table(rows, name)
+    for title in ("licence", "citation", "source", "notes"):
+        if getattr(data, title):
+            voice.say(f"{title}: " + getattr(data, title).replace("\n", " "))
+    written = []
+    if export is not None:
+        export.mkdir(parents=True, exist_ok=True)
+        with voice.working("writing tables"):
+            written = [str(path) for path in write_dataset(data, export)]
+        voice.say(f"Wrote {', '.join(written)}")
+    texts = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
+    voice.json({"name": name, **statistics, "splits": splits, **texts, "wrote": written})

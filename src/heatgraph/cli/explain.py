@@ -1,0 +1,75 @@
+"""``heatgraph explain``: which nodes and features a score is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import typer
+
+from heatgraph.cli import options
+from heatgraph.cli.console import Voice
+from heatgraph.cli.reading import read
+
+
+def explain(
+    model: options.Model,
+    nodes: options.Nodes,
+    edges: options.Edges,
+    node: Annotated[str, typer.Option("--node", help="Id of the node.")],
+    class_label: Annotated[
+        str | None, typer.Option("--class", help="Class to explain; else the predicted one.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many of the largest shares.")] = 10,
+    id: options.Id = None,
+    features: options.Features = None,
+    source: options.SourceColumn = None,
+    target: options.TargetColumn = None,
+    weight: options.Weight = None,
+    directed: options.Directed = options.Direction.max,
+    duplicates: options.DuplicateEdges = options.Duplicates.error,
+    threads: options.Threads = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Tell which source nodes and features a node's score is made of, exactly."""
+    given = dict(locals())
+    voice = Voice(as_json=as_json, quiet=quiet)
+    from heatgraph.classifier import load
+
+    classifier = load(model).set_params(n_threads=threads, memory_budget=memory)
+    reading, _ = read(voice, nodes, edges, options.model_options(given, classifier))
+    graph = reading.data.graph
+    position = _find(graph.names.tolist(), node, str(nodes))
+    label = None if class_label is None else _class(classifier.classes_.tolist(), class_label)
+    with voice.working("explaining"):
+        explanation = classifier.explain(position, label, top, graph)
+    voice.say()
+    voice.say(repr(explanation))
+    report = dataclasses.asdict(explanation)
+    voice.json({key: report[key] for key in report if not key.endswith("_shares")})
+
+
+def _find(ids: list[Any], node: str, table: str) -> int:
+    from heatgraph.errors import InputError
+
+    names = [str(name) for name in ids]
+    if node not in names:
+        import difflib
+
+        close = difflib.get_close_matches(node, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise InputError(f"--node: {table} has no node {node!r}.{hint}")
+    return names.index(node)
+
+
+def _class(classes: list[Any], wanted: str) -> Any:
+    from heatgraph.errors import InputError
+
+    for label in classes:
+        if str(label) == wanted:
+            return label
+    listed = ", ".join(map(str, classes))
+    raise InputError(f"--class: the model knows the classes {listed}. Got {wanted!r}.")

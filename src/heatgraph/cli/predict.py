@@ -1,0 +1,58 @@
+"""``heatgraph predict``: label the nodes of two tables with a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heatgraph.cli import options
+from heatgraph.cli.console import Voice
+from heatgraph.cli.reading import check_outputs, read
+
+
+def predict(
+    model: options.Model,
+    nodes: options.Nodes,
+    edges: options.Edges,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where predictions go: .csv, .parquet, or -.")
+    ],
+    id: options.Id = None,
+    features: options.Features = None,
+    source: options.SourceColumn = None,
+    target: options.TargetColumn = None,
+    weight: options.Weight = None,
+    directed: options.Directed = options.Direction.max,
+    duplicates: options.DuplicateEdges = options.Duplicates.error,
+    threads: options.Threads = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Label every node of a graph with a model that `heatgraph fit` wrote.
+
+    The graph may be another than the one that was fitted: features are found by their names.
+    """
+    given = dict(locals())
+    voice = Voice(as_json=as_json, quiet=quiet, taken=str(output) == "-")
+    from heatgraph.classifier import load
+    from heatgraph.tables.writing import predictions_table, table_form, write_table
+
+    check_outputs([model, nodes, edges], [output])
+    if str(output) != "-":
+        table_form(output)
+    classifier = load(model).set_params(n_threads=threads, memory_budget=memory)
+    reading, summary = read(voice, nodes, edges, options.model_options(given, classifier))
+    graph = reading.data.graph
+    with voice.working("predicting"):
+        probabilities = classifier.predict_proba(graph)
+        classes = classifier.classes_
+        table = predictions_table(graph, reading.id_column, classes, probabilities)
+        write_table(table, output)
+    if str(output) != "-":
+        voice.say(f"Wrote predictions of {graph.num_nodes:,} nodes to {output}")
+    voice.say(f"Done in {voice.seconds:.1f} s")
+    voice.json({"read": summary, "wrote": {"predictions": str(output)}, "seconds": voice.seconds})

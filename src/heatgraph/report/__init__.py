@@ -1,0 +1,1 @@
+"""What was read, chosen and found, as plain values for people and machines, and as plots."""

@@ -1,0 +1,67 @@
+"""Plots that can be printed: axes with names, colours all can tell apart, legible at half size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heatgraph.errors import InputError
+from heatgraph.files import whole_file
+
+# Okabe and Ito's palette, which does not rely on telling red from green.
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#767676"
+FORMATS = (".png", ".svg", ".pdf")
+STYLE: dict[Any, Any] = {
+    "font.size": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "axes.axisbelow": True,
+    "svg.hashsalt": "heatgraph",
+}
+
+
+def check_plot_name(path: str | Path) -> None:
+    """Refuse a name that does not tell a form of plot."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: the name of a plot must end in {', '.join(FORMATS)}.")
+
+
+def plot_search(
+    search: Sequence[dict[str, Any]], chosen: float | None, path: str | Path, title: str = ""
+) -> None:
+    """Plot accuracy on validation data over T, from the records of a search (`search_`).
+
+    At each T that was tried with every other setting, the accuracy of the best of them.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    check_plot_name(path)
+    tried = [record for record in search if record["T"] is not None]
+    if not tried:
+        raise InputError("there was no search over T, so there is nothing to plot.")
+    T = np.array([record["T"] for record in tried])
+    accuracy = 100 * np.array([record["accuracy"] for record in tried])
+    times, counts = np.unique(T, return_counts=True)
+    times = times[counts == counts.max()]
+    best = np.array([accuracy[time == T].max() for time in times])
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7, 4.4), dpi=150, layout="constrained")
+        axes = figure.add_subplot()
+        axes.plot(times, best, "o-", color=BLUE, lw=2, ms=4, label="best setting at each T")
+        if chosen is not None:
+            axes.axvline(chosen, color=ORANGE, lw=2, ls="--", label=f"chosen: T = {chosen:.2f}")
+        if times[0] == 0:
+            axes.axhline(best[0], color=GREY, lw=2, ls=":", label="features alone (T = 0)")
+        axes.set_xlabel("diffusion time T (no unit)")
+        axes.set_ylabel("validation accuracy (%)")
+        axes.margins(x=0.02, y=0.1)
+        axes.set_title(title)
+        axes.legend(frameon=False, loc="best")
+        with whole_file(path) as file:
+            figure.savefig(file, format=Path(path).suffix[1:].lower())

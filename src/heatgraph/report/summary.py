@@ -1,0 +1,87 @@
+"""What was read and what was chosen, as plain values: the same for a screen and for JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.classifier import DGCClassifier
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.splits import Split
+from heatgraph.labels import Labels
+from heatgraph.tables.graphs import Reading
+
+Indices = npt.NDArray[np.int64]
+
+
+def read_summary(reading: Reading) -> dict[str, Any]:
+    """What a pair of tables holds, and how it was read."""
+    data, graph = reading.data, reading.data.graph
+    summary: dict[str, Any] = {
+        "nodes": graph.num_nodes,
+        "edge_rows": reading.num_rows,
+        "edges": graph.num_edges,
+        "duplicates": graph.num_duplicates,
+        "self_loops": graph.num_self_loops,
+        "isolated": graph.num_isolated,
+        "weighted": graph.weights is not None,
+        "features": graph.num_features,
+        "columns": reading.roles,
+        "remarks": reading.remarks,
+    }
+    if data.labels is not None:
+        labels = Labels.read(data.labels, graph.num_nodes)
+        known = np.flatnonzero(labels.known)
+        classes = labels.classes(known)
+        counts = np.bincount(labels.encode(classes, known), minlength=len(classes))
+        summary["classes"] = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
+        summary["unlabelled"] = graph.num_nodes - len(known)
+    for split in data.splits.values():
+        summary["split"] = {part: len(getattr(split, part)) for part in ("train", "val", "test")}
+    return summary
+
+
+def training_parts(data: Dataset) -> tuple[Indices | None, Indices | None, Indices | None]:
+    """Nodes to learn from, to choose by and to judge by; None where nothing says so."""
+    if not data.splits:
+        return None, None, None
+    split: Split = data.split
+    labels = Labels.read(data.labels, data.graph.num_nodes)
+    test = split.test[labels.known[split.test]]
+    return split.train, split.val if len(split.val) else None, test if len(test) else None
+
+
+def fit_summary(model: DGCClassifier, data: Dataset, alone: DGCClassifier | None) -> dict[str, Any]:
+    """What was chosen and how good it is, beside the largest class and the features alone.
+
+    `alone` is a model of the same data that leaves the graph aside.
+    """
+    train, val, test = training_parts(data)
+    labels = Labels.read(data.labels, data.graph.num_nodes)
+    learned = labels.labelled(train, "train")
+    checked = learned if val is None else val
+    codes = labels.encode(model.classes_, learned)
+    majority = np.bincount(codes, minlength=len(model.classes_)).argmax()
+    by = f"{len(val):,} validation nodes" if val is not None else "cross-validation"
+    summary: dict[str, Any] = {
+        "T": model.T_,
+        "K": model.K_,
+        "scheme": type(model.scheme_).__name__,
+        "self_loops": bool(model.self_loops_),
+        "feature_scaling": model.feature_scaling_ if model.n_features_in_ else None,
+        "weight_decay": model.weight_decay_,
+        "temperature": model.temperature_,
+        "converged": model.converged_,
+        "settings_tried": len(model.search_),
+        "training_nodes": len(learned),
+        "validated_by": by if model.validation_accuracy_ is not None else None,
+        "validation_accuracy": model.validation_accuracy_,
+        "majority_accuracy": float((labels.encode(model.classes_, checked) == majority).mean()),
+        "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
+    }
+    if test is not None:
+        summary["test_nodes"] = len(test)
+        summary["test_accuracy"] = model.score(None, data.labels, test)
+    return summary
