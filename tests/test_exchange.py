@@ -12,10 +12,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
-from heatgraph import Euler, Graph, Heat, diffuse
+from heatgraph import (
+    DiffuseFeatures,
+    Euler,
+    Graph,
+    Heat,
+    diffuse,
+    from_dgl,
+    from_networkx,
+    from_pyg,
+)
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError, StabilityWarning
-from heatgraph.exchange import DiffuseFeatures, from_dgl, from_networkx, from_pyg
 
 PARTS = ("train", "val", "test")
 
@@ -704,7 +712,7 @@ def test_no_other_library_is_imported():
 import sys
 from types import SimpleNamespace as Object
 import numpy as np
-from heatgraph.exchange import DiffuseFeatures, from_dgl, from_networkx, from_pyg
+from heatgraph import DiffuseFeatures, from_dgl, from_networkx, from_pyg
 
 nodes = [("a", {"x": [1.0], "y": "p"}), ("b", {"x": [2.0]})]
 G = Object(

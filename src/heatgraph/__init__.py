@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from heatgraph.diffusion import diffuse as diffuse
     from heatgraph.diffusion import diffuse_many as diffuse_many
     from heatgraph.diffusion import plan as plan
-    from heatgraph.exchange import DiffuseFeatures as DiffuseFeatures
-    from heatgraph.exchange import from_dgl as from_dgl
-    from heatgraph.exchange import from_networkx as from_networkx
-    from heatgraph.exchange import from_pyg as from_pyg
+    from heatgraph.exchange.dgl import from_dgl as from_dgl
+    from heatgraph.exchange.networkx import from_networkx as from_networkx
+    from heatgraph.exchange.pyg import DiffuseFeatures as DiffuseFeatures
+    from heatgraph.exchange.pyg import from_pyg as from_pyg
     from heatgraph.explanation import Explanation as Explanation
     from heatgraph.graph import Graph as Graph
     from heatgraph.schedule import Plan as Plan
@@ -70,10 +70,10 @@ _HOMES = {
     "column_split": "datasets.splits",
     "make_block_graph": "datasets.synthetic",
     "from_tables": "tables.graphs",
-    "from_networkx": "exchange",
-    "from_pyg": "exchange",
-    "from_dgl": "exchange",
-    "DiffuseFeatures": "exchange",
+    "from_networkx": "exchange.networkx",
+    "from_pyg": "exchange.pyg",
+    "from_dgl": "exchange.dgl",
+    "DiffuseFeatures": "exchange.pyg",
     "describe": "statistics",
 }
 

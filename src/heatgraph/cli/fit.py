@@ -59,9 +59,10 @@ def fit(
     check_outputs([nodes, edges], [model, predictions])
     if predictions is not None and str(predictions) != "-":
         table_form(predictions)
-    classifier = make_classifier(given)
+    options.check_numbers(given)
     reading, summary = read(voice, nodes, edges, options.table_options(given))
     options.need_labels(reading)
+    classifier = make_classifier(given)
     data = reading.data
     train, val, _ = training_parts(data)
     before = voice.seconds

@@ -172,6 +172,12 @@ def numbers(text: str | None, name: str) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def check_numbers(values: dict[str, Any]) -> None:
+    """Refuse what is not a number before any work is done."""
+    numbers(values["T"], "--T")
+    numbers(values["weight_decay"], "--weight-decay")
+
+
 def need_labels(reading: Reading) -> None:
     """Refuse tables without labels, where they are needed."""
     from heatgraph.errors import InputError

@@ -62,9 +62,10 @@ def tune(
         table_form(output)
     if plot is not None:
         check_plot_name(plot)
-    classifier = make_classifier(given)
+    options.check_numbers(given)
     reading, summary = read(voice, nodes, edges, options.table_options(given))
     options.need_labels(reading)
+    classifier = make_classifier(given)
     data = reading.data
     train, val, _ = training_parts(data)
     before = voice.seconds

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 
-from heatgraph import __version__
+import heatgraph
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
 
@@ -16,12 +16,12 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "safetensors"
 def version(as_json: options.Json = False, debug: options.Debug = False) -> None:
     """Tell the versions of heatgraph and of what it works with."""
     voice = Voice(as_json=as_json)
-    found = {"heatgraph": __version__, "python": platform.python_version()}
+    found = {"heatgraph": heatgraph.__version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:
             found[library] = installed(library)
         except PackageNotFoundError:
             continue
-    voice.say(f"heatgraph {__version__}")
+    voice.say(f"heatgraph {heatgraph.__version__}")
     voice.table([(name, number) for name, number in list(found.items())[1:]])
     voice.json(found)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from heatgraph.datasets import reddit
 from heatgraph.datasets.bundled import bundled
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.download import Progress, fetch_planetoid
@@ -24,9 +25,6 @@ PLANETOID_LICENCE = (
     "MIT (Planetoid's files, Copyright (c) 2016 Zhilin Yang); the citation data in them were "
     "published for research without a stated licence"
 )
-GRAPHSAGE = """\
-William L. Hamilton, Rex Ying, Jure Leskovec: Inductive Representation Learning on Large Graphs.
-NeurIPS 2017."""
 ZACHARY = """\
 Wayne W. Zachary: An Information Flow Model for Conflict and Fission in Small Groups. Journal of
 Anthropological Research 33(4), 1977."""
@@ -128,11 +126,9 @@ def _bundled(name: str) -> Callable[[Path | None, Progress | None], Dataset]:
 
 
 def _reddit(folder: Path | None, progress: Progress | None) -> Dataset:
-    from heatgraph.datasets.reddit import read_reddit
-
     if folder is None:
         raise InputError(f"{REDDIT_FILES}. Then set HEATGRAPH_DATA to the folder around it.")
-    return read_reddit(folder / "reddit")
+    return reddit.read_reddit(folder / "reddit")
 
 
 def _reddit_like(folder: Path | None, progress: Progress | None) -> Dataset:
@@ -177,10 +173,9 @@ _ENTRIES = [
     ),
     Entry(
         "reddit", "posts of 41 communities, by words and common commenters", "by hand",
-        232_965, 57_307_946, 602, 41, _reddit, "not stated by its authors", GRAPHSAGE,
+        232_965, 57_307_946, 602, 41, _reddit, reddit.LICENCE, reddit.CITATION,
         Published(233_000, 11_600_000, (152_000, 24_000, 55_000)),
-        "The paper counts 11.6 million edges, as GraphSAGE's sampled release has; DGL's files have "
-        "114,615,892 directed edges, which are the whole graph.",
+        "",
         REDDIT_FILES + " inside $HEATGRAPH_DATA",
     ),
     Entry(

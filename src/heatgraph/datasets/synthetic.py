@@ -50,7 +50,7 @@ MISSING_SHARE = 0.005
 # So many draws at a time at least, lest the last few edges of a small graph take many rounds.
 MOST_ROUNDS, FEWEST_DRAWS = 200, 1000
 
-# Reddit as in DGL's files; the share of edges within classes is about that.
+# Reddit as in DGL's files.
 REDDIT_NODES, REDDIT_EDGES, REDDIT_FEATURES, REDDIT_CLASSES = 232_965, 57_307_946, 602, 41
 REDDIT_PARTS = (153_431, 23_831, 55_703)
 # Of all pairs of nodes, at most so many are edges in a small copy.
@@ -136,9 +136,10 @@ def make_block_graph(
 def reddit_like(seed: int = 0, scale: float = 1.0) -> Dataset:
     """Draw a graph with the counts of Reddit, to measure time and memory without its files.
 
-    Nodes, edges, features, classes and the sizes of the split "inductive" are those of DGL's files;
-    the rest is drawn. A `scale` below 1 shrinks nodes and edges alike, and below about 0.1 the
-    edges more, so that they still fit between the nodes.
+    Nodes, edges, features, classes and the sizes of the split "inductive" are those of DGL's files.
+    How uneven classes are, and how many edges stay within one, is a guess. A `scale` below 1
+    shrinks nodes and edges alike, and below about 0.1 the edges more, so that they still fit
+    between the nodes.
 
     Examples
     --------

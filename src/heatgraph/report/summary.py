@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.classifier import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.labels import Labels
 from heatgraph.tables.graphs import Reading
+
+if TYPE_CHECKING:
+    from heatgraph.classifier import DGCClassifier
 
 Indices = npt.NDArray[np.int64]
 

@@ -1,0 +1,77 @@
+"""Graphs of DGL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.entries import Merge
+from heatgraph.errors import InputError
+from heatgraph.exchange.tensors import (
+    read_array,
+    read_column,
+    read_features,
+    read_labels,
+    read_splits,
+)
+from heatgraph.graph import Graph
+
+Array = npt.NDArray[Any]
+
+_WEIGHT_NAMES = ("w", "weight")
+
+
+def from_dgl(
+    g: Any, *, symmetrize: Merge | None = None, duplicates: Literal["error"] | Merge = "error"
+) -> Dataset:
+    """Read one homogeneous graph of DGL.
+
+    Parameters
+    ----------
+    g : dgl.DGLGraph
+        Read are ``ndata["feat"]``, ``ndata["label"]`` (-1 or NaN where there is none), the masks
+        ``ndata["train_mask"]``, ``["val_mask"]`` and ``["test_mask"]``, which make splits as in
+        `from_pyg`, and the weights ``edata["w"]`` or ``edata["weight"]``, whichever there are.
+    symmetrize, duplicates
+        As in `Graph`: edges are expected to be listed in both directions.
+
+    Examples
+    --------
+    ::
+
+        from_dgl(dgl.data.CoraGraphDataset()[0]).split
+        # Split(train=140, val=500, test=1,000)
+    """
+    if not all(hasattr(g, name) for name in ("ndata", "edata", "edges", "num_nodes")):
+        raise InputError(f"g must be a DGL graph. Got {type(g).__name__}.")
+    if not g.is_homogeneous or getattr(g, "is_block", False):
+        raise InputError(
+            "g must be homogeneous, with nodes and edges of one kind. Got several kinds, or a "
+            "block; dgl.to_homogeneous(g) makes one kind of them."
+        )
+    if getattr(g, "batch_size", 1) > 1:
+        raise InputError(
+            f"g must be a single graph. Got a batch of {g.batch_size}; dgl.unbatch(g) takes it "
+            "apart."
+        )
+    n = int(g.num_nodes())
+    src, dst = (read_array(ends, "edges") for ends in g.edges())
+    graph = Graph.from_edges(
+        src, dst, _weights(g.edata), n, features=read_features(g.ndata.get("feat"), "feat"),
+        symmetrize=symmetrize, duplicates=duplicates,
+    )  # fmt: skip
+    return Dataset(
+        "DGL graph", graph, read_labels(g.ndata.get("label"), n), read_splits(g.ndata, n)
+    )
+
+
+def _weights(edata: Mapping[str, Any]) -> Array | None:
+    found = [name for name in _WEIGHT_NAMES if edata.get(name) is not None]
+    if len(found) > 1:
+        raise InputError(
+            f"edata must hold weights once. Got both {found[0]!r} and {found[1]!r}; take one out."
+        )
+    return read_column(edata[found[0]], found[0]) if found else None

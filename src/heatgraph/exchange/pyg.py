@@ -1,0 +1,203 @@
+"""Graphs of PyTorch Geometric, and a transform that diffuses their features."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.diffusion import diffuse
+from heatgraph.entries import Merge
+from heatgraph.errors import InputError
+from heatgraph.exchange.tensors import (
+    dense_example,
+    read_array,
+    read_column,
+    read_features,
+    read_labels,
+    read_sparse,
+    read_splits,
+    tensor_like,
+)
+from heatgraph.graph import Graph
+from heatgraph.schemes import Scheme, scheme_from
+
+
+def from_pyg(
+    data: Any, *, symmetrize: Merge | None = None, duplicates: Literal["error"] | Merge = "error"
+) -> Dataset:
+    """Read one graph of PyTorch Geometric.
+
+    Parameters
+    ----------
+    data : torch_geometric.data.Data
+        With ``edge_index`` or ``adj_t``, and whichever it has of
+
+        - ``x``, dense or sparse;
+        - ``edge_weight``, or ``edge_attr`` of a single column; a weight of zero is no edge;
+        - ``y``, a class per node, of shape (n,) or (n, 1), with -1 or NaN where there is none;
+        - ``train_mask``, ``val_mask`` and ``test_mask``: of shape (n,), they make the split
+          "public", and of shape (n, s), the splits "0", "1", and so on. A mask of shape (n,) beside
+          others of shape (n, s) belongs to all splits.
+
+        The number of nodes is that of ``num_nodes`` or of the rows of the above, never the largest
+        index in the edges.
+    symmetrize, duplicates
+        As in `Graph`: edges are expected to be listed in both directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace as Data  # in place of torch_geometric.data.Data
+    >>> data = Data(x=np.eye(3), edge_index=[[0, 1, 1, 2], [1, 0, 2, 1]], y=np.array([0, 1, -1]))
+    >>> from_pyg(data).graph
+    Graph(3 nodes, 2 edges, 3 features, 0 isolated)
+    """
+    stored = _stored(data)
+    batch = stored.get("batch")
+    if batch is not None and read_array(batch, "batch").any():
+        raise InputError(
+            f"data must be a single graph. Got a batch of {read_array(batch, 'batch').max() + 1}; "
+            "data.to_data_list() takes it apart."
+        )
+    graph = _graph(stored, "x", symmetrize, duplicates)
+    labels = read_labels(stored.get("y"), graph.num_nodes)
+    return Dataset("PyG graph", graph, labels, read_splits(stored, graph.num_nodes))
+
+
+class DiffuseFeatures:
+    """A transform of PyTorch Geometric that diffuses the features of its graphs.
+
+    It can be a dataset's `transform` or `pre_transform`, or a part of a `Compose`. It gives back a
+    shallow copy of its argument, with features that are a dense tensor on the same device and of
+    the same float type (float32 for whole numbers). Batches are diffused graph by graph, since no
+    edge leads from one to another.
+
+    Parameters
+    ----------
+    T, K, scheme, self_loops, tol
+        As in `heatgraph.diffuse`.
+    cat : bool
+        Whether to keep the features and append the diffused ones, instead of replacing them.
+    attr : str
+        Name of the attribute that holds the features.
+    symmetrize, duplicates
+        As in `from_pyg`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace as Data  # in place of torch_geometric.data.Data
+    >>> data = Data(x=np.eye(2), edge_index=[[0, 1], [1, 0]])
+    >>> DiffuseFeatures(T=1.0)(data).x.round(3)
+    array([[0.684, 0.316],
+           [0.316, 0.684]])
+    """
+
+    def __init__(
+        self,
+        T: float | None = None,
+        K: int | None = None,
+        scheme: str | Scheme | None = None,
+        *,
+        self_loops: bool = True,
+        cat: bool = False,
+        attr: str = "x",
+        tol: float = 1e-6,
+        symmetrize: Merge | None = None,
+        duplicates: Literal["error"] | Merge = "error",
+    ) -> None:
+        self.scheme = scheme_from(T, K, scheme)
+        self.self_loops = self_loops
+        self.cat = cat
+        self.attr = attr
+        self.tol = tol
+        self.symmetrize = symmetrize
+        self.duplicates = duplicates
+
+    def __call__(self, data: Any) -> Any:
+        """Give a copy of `data` with diffused features."""
+        stored = _stored(data)
+        given = stored.get(self.attr)
+        if given is None:
+            raise InputError(f"data has no {self.attr} to diffuse. Name another with attr=.")
+        example = dense_example(given)
+        if getattr(example, "requires_grad", False):
+            raise InputError(
+                f"{self.attr} requires gradients, but none pass through this transform. Use "
+                f"{self.attr}.detach(), or diffuse before what is learned."
+            )
+        graph = _graph(stored, self.attr, self.symmetrize, self.duplicates)
+        dtype = np.float64 if "float64" in str(example.dtype) else np.float32
+        result = diffuse(
+            graph, scheme=self.scheme, self_loops=self.self_loops, tol=self.tol, dtype=dtype
+        )
+        if self.cat:
+            X = graph.features
+            result = np.hstack([X.toarray() if sp.issparse(X) else X, result], dtype=dtype)
+        copied = copy.copy(data)
+        setattr(copied, self.attr, tensor_like(example, result))
+        return copied
+
+    def __repr__(self) -> str:
+        # PyG compares a saved dataset's pre_transform with the present one by these words.
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
+
+def _stored(data: Any) -> Mapping[str, Any]:
+    """What was put into `data` itself: PyG would guess a missing num_nodes from the edges."""
+    if hasattr(type(data), "node_types"):
+        raise InputError(
+            "data must have nodes and edges of one kind. Got heterogeneous data; "
+            "data.to_homogeneous() makes one kind of them."
+        )
+    stored = data.to_dict() if hasattr(data, "to_dict") else getattr(data, "__dict__", {})
+    if stored.get("edge_index") is None and stored.get("adj_t") is None:
+        raise InputError(
+            f"data must be one graph with edge_index or adj_t. Got {type(data).__name__} without; "
+            "of a dataset, pass dataset[0]."
+        )
+    return dict(stored)
+
+
+def _graph(
+    stored: Mapping[str, Any],
+    attr: str,
+    symmetrize: Merge | None,
+    duplicates: Literal["error"] | Merge,
+) -> Graph:
+    X = read_features(stored.get(attr), attr)
+    if stored.get("edge_index") is None:
+        # The transpose will do: Graph takes A for undirected, or refuses it, either way round.
+        adjacency = read_sparse(stored["adj_t"], "adj_t")
+        return Graph(adjacency, X, symmetrize=symmetrize, duplicates=duplicates)
+    edges = read_array(stored["edge_index"], "edge_index")
+    if edges.ndim != 2 or len(edges) != 2:
+        raise InputError(f"edge_index must have shape (2, edges). Got {edges.shape}.")
+    weights = read_column(stored.get("edge_weight"), "edge_weight")
+    if weights is None:
+        weights = read_column(stored.get("edge_attr"), "edge_attr")
+    src, dst = edges
+    return Graph.from_edges(
+        src, dst, weights, _count_nodes(stored, X), features=X, symmetrize=symmetrize,
+        duplicates=duplicates,
+    )  # fmt: skip
+
+
+def _count_nodes(stored: Mapping[str, Any], X: Any) -> Any:
+    number = stored.get("num_nodes")
+    if number is not None:
+        return number.item() if hasattr(number, "item") else number
+    others = ("x", "pos", "train_mask", "val_mask", "test_mask", "y")
+    for rows in (X, *(read_features(stored.get(name), name) for name in others)):
+        if rows is not None and rows.ndim:
+            return rows.shape[0]
+    raise InputError(
+        "data does not tell its number of nodes: set data.num_nodes. The largest index in the "
+        "edges would miss isolated nodes."
+    )

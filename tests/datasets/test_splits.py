@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+
+from heatgraph import Split, column_split, fraction_split, random_split
+from heatgraph.errors import InputError
+
+LABELS = np.arange(600) % 3
+
+
+def parts(split):
+    return split.train, split.val, split.test
+
+
+def test_by_class():
+    split = random_split(LABELS, per_class=20, val=100, test=200)
+    assert repr(split) == "Split(train=60, val=100, test=200)"
+    np.testing.assert_array_equal(np.bincount(LABELS[split.train]), [20, 20, 20])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda y, seed: random_split(y, 5, 20, 30, seed=seed),
+        lambda y, seed: fraction_split(y, seed=seed),
+        lambda y, seed: fraction_split(y, stratify=True, seed=seed),
+    ],
+)
+@given(data=st.data())
+def test_parts_are_labelled_disjoint_and_reproducible(make, data):
+    random = np.random.default_rng(data.draw(seeds))
+    labels = random.permutation(np.repeat([0, 1, 2, -1], [40, 30, 20, 25]))
+    seed = data.draw(st.integers(0, 1000))
+    split = make(labels, seed)
+    nodes = np.concatenate(parts(split))
+    assert len(np.unique(nodes)) == len(nodes)
+    assert (labels[nodes] >= 0).all()
+    for part, again in zip(parts(split), parts(make(labels, seed)), strict=True):
+        np.testing.assert_array_equal(part, again)
+        assert (np.diff(part) > 0).all()
+    assert set(split.train) != set(make(labels, seed + 1).train)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sizes"),
+    # The paper's Table 7, for Cora, Citeseer and Pubmed.
+    [(2708, (1624, 541, 543)), (3327, (1996, 665, 666)), (19717, (11830, 3943, 3944))],
+)
+def test_fractions_are_the_papers(nodes, sizes):
+    assert tuple(map(len, parts(fraction_split(np.zeros(nodes, dtype=int))))) == sizes
+
+
+def test_stratified_parts_have_the_same_classes():
+    labels = np.repeat(["a", "b"], [500, 100])
+    split = fraction_split(labels, (0.5, 0.3, 0.2), stratify=True)
+    for part, share in zip(parts(split), (0.5, 0.3, 0.2), strict=True):
+        values, counts = np.unique(labels[part], return_counts=True)
+        assert dict(zip(values, counts, strict=True)) == {"a": 500 * share, "b": 100 * share}
+
+
+def test_fractions_may_leave_nodes_out():
+    assert tuple(map(len, parts(fraction_split(LABELS, (0.1, 0.2, 0.3))))) == (60, 120, 180)
+    assert tuple(map(len, parts(fraction_split(LABELS, (0.5, 0.5, 0))))) == (300, 300, 0)
+
+
+@pytest.mark.parametrize("fractions", [(0.5, 0.5), (0.6, 0.6, 0.1), (-0.1, 0.5, 0.2), "abc"])
+def test_bad_fractions(fractions):
+    with pytest.raises((InputError, ValueError), match="fractions must be|could not convert"):
+        fraction_split(LABELS, fractions)
+
+
+def test_from_a_column():
+    split = column_split(
+        ["train", "Validation", "", None, " TEST ", float("nan"), "dev", "training"]
+    )
+    for part, nodes in zip(parts(split), ([0, 7], [1, 6], [4]), strict=True):
+        np.testing.assert_array_equal(part, nodes)
+    with pytest.raises(InputError, match="entry 1: the split is 'tset', where 'train', 'val'"):
+        column_split(["train", "tset"])
+
+
+def test_labels_of_any_kind():
+    labels = ["x", None, "y", "x", "y", None]
+    split = random_split(labels, per_class=1, val=1, test=1)
+    assert sorted(np.concatenate(parts(split))) == [0, 2, 3, 4]
+
+
+def test_too_much_is_refused():
+    with pytest.raises(InputError, match="per_class=201 is more than the smallest class has: 200"):
+        random_split(LABELS, per_class=201)
+    with pytest.raises(InputError, match="must fit into the 540 labelled nodes"):
+        random_split(LABELS, per_class=20, val=500, test=1000)
+    with pytest.raises(InputError, match="per_class must be a whole number"):
+        random_split(LABELS, per_class=0)
+    with pytest.raises(InputError, match="nothing to split"):
+        fraction_split([None, None])
+
+
+def test_overlaps_are_refused():
+    with pytest.raises(InputError, match="train and test overlap in 2 nodes, the first of them 1"):
+        Split(np.array([0, 1, 2]), np.array([5]), np.array([1, 2]))
+    with pytest.raises(InputError, match="val and test overlap"):
+        Split(np.array([0]), np.array([5]), np.array([5]))
