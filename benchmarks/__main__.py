@@ -1,7 +1,7 @@
 import argparse
 from importlib import import_module
 
-BENCHMARKS = ["engine", "classifier", "accuracy", "selection"]
+BENCHMARKS = ["engine", "classifier", "accuracy", "selection", "tables"]
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
 parser.add_argument("names", nargs="*", default=BENCHMARKS, help=", ".join(BENCHMARKS))

@@ -31,7 +31,9 @@ def published(data, name: str) -> list[float]:
 
 
 def validated(data, **parameters) -> float:
-    model = DGCClassifier(**parameters).fit(data.graph, data.labels, data.split.train, data.split.val)
+    model = DGCClassifier(**parameters).fit(
+        data.graph, data.labels, data.split.train, data.split.val
+    )
     return 100 * model.score(None, data.labels, data.split.test)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heatgraph import DGCClassifier, random_split
+from heatgraph import DGCClassifier, load_dataset, random_split
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.datasets.planetoid import read_planetoid
 
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
@@ -42,9 +41,11 @@ PUBLISHED = {
 
 
 def read(name: str) -> Dataset | None:
-    """Read a graph from the folder that HEATGRAPH_DATA names, if it is there."""
-    folder = Path(os.environ.get("HEATGRAPH_DATA", NEAR)) / "planetoid"
-    return read_planetoid(folder, name) if (folder / f"ind.{name}.graph").exists() else None
+    """Load a graph; Cora only from the folder that HEATGRAPH_DATA names, if it is there."""
+    folder = Path(os.environ.get("HEATGRAPH_DATA", NEAR))
+    if name == "cora" and not (folder / "planetoid" / "ind.cora.graph").exists():
+        return None
+    return load_dataset(name, folder if folder.is_dir() else None)
 
 
 def random_splits(data: Dataset, count: int) -> Iterator[Dataset]:

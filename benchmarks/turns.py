@@ -69,7 +69,7 @@ def write(name: str, title: str, text: str, facts: dict[str, object], timed: boo
     """Keep the figures as JSON, and the text as a page of the documentation."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
-    packages = ("numpy", "scipy", "numba", "scikit-learn", "torch")
+    packages = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "torch")
     installed = [package for package in packages if find_spec(package.replace("scikit-", "sk"))]
     versions = ", ".join(f"{package} {version(package)}" for package in installed)
     machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()})"

@@ -638,3 +638,95 @@ def test_labels_that_cannot_be_saved(tmp_path):
     with pytest.raises(InputError, match="cannot be written into a file"):
         clf.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+# Features and nodes that a model recognises
+
+
+def named(names, graph=GRAPH):
+    return graph.with_features(graph.features, names)
+
+
+NAMES = [f"word {j}" for j in range(12)]
+
+
+def test_explanations_name_features():
+    explanation = fitted(named(NAMES)).explain(50, top=3)
+    assert {record["feature"] for record in explanation.features} <= set(NAMES)
+    assert {record["feature"] for record in explanation.pairs} <= set(NAMES)
+    by_number = fitted().explain(50, top=3)
+    assert [f"word {r['feature']}" for r in by_number.features] == [
+        r["feature"] for r in explanation.features
+    ]
+
+
+def test_features_are_recognised_by_name(tmp_path):
+    clf = fitted(named(NAMES))
+    assert clf.feature_names_in_ == NAMES
+    clf.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.feature_names_in_ == NAMES
+    for model in (clf, again):
+        np.testing.assert_array_equal(model.predict(GRAPH), clf.predict())  # no names, no question
+        with pytest.raises(InputError, match="Feature 0 is 'word 1', where the model has 'word 0'"):
+            model.predict(named([NAMES[1], NAMES[0], *NAMES[2:]]))
+    assert not hasattr(clf.fit(GRAPH, LABELS, TRAIN), "feature_names_in_")
+    assert not hasattr(load(saved(clf, tmp_path)), "feature_names_in_")
+
+
+def saved(clf, folder):
+    clf.save(folder / "other")
+    return folder / "other"
+
+
+def test_nodes_without_features_are_recognised_by_their_ids(tmp_path):
+    graph, labels = planted(kind=None)
+
+    def with_ids(ids):
+        return Graph(graph.adjacency, node_ids=ids)
+
+    clf = fitted(with_ids(np.arange(90)), labels)
+    again = load(saved(clf, tmp_path))
+    for model in (clf, again):
+        np.testing.assert_array_equal(model.predict(with_ids(list(range(90)))), clf.predict())
+        np.testing.assert_array_equal(model.predict(graph), clf.predict())
+        with pytest.raises(InputError, match="other ids or in another order"):
+            model.predict(with_ids(np.arange(90)[::-1]))
+        with pytest.raises(InputError, match="Got one of 89 nodes"):
+            model.predict(with_ids(np.arange(90)).subgraph(np.arange(89)))
+
+
+def test_validation_accuracy(tmp_path):
+    assert fitted().validation_accuracy_ is None
+    by_nodes = fitted(val=VAL)
+    assert by_nodes.validation_accuracy_ == by_nodes.score(GRAPH, LABELS, VAL)
+    assert fitted(val=VAL, calibrate=False).validation_accuracy_ == by_nodes.validation_accuracy_
+    assert load(saved(by_nodes, tmp_path)).validation_accuracy_ == by_nodes.validation_accuracy_
+    by_folds = DGCClassifier(T=[3.0], weight_decay=[1e-3], feature_scaling=["rows", "sqrt"])
+    by_folds.fit(GRAPH, LABELS, TRAIN)
+    best = max(record["accuracy"] for record in by_folds.search_)
+    assert by_folds.validation_accuracy_ == pytest.approx(best, abs=0.2)
+
+
+def test_nothing_can_be_validated_with_one_node_per_class():
+    clf = DGCClassifier(T=[1.0, 2.0]).fit(GRAPH, LABELS, [0, 1, 2])
+    assert clf.validation_accuracy_ is None
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"feature_names": ["a"]},
+        {"feature_names": [1] * 12},
+        {"nodes_digest": 7},
+        {"validation_accuracy": "high"},
+    ],
+)
+def test_a_crafted_file_with_other_names_is_refused(tmp_path, altered):
+    from heatgraph.files import read_tensors, write_tensors
+
+    path = saved(fitted(), tmp_path)
+    content, tensors = read_tensors(path, "DGCClassifier")
+    write_tensors(path, "DGCClassifier", content | altered, tensors)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)

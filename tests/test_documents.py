@@ -1,11 +1,23 @@
 """What the documents say can be run."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+
+from heatgraph.cli import (
+    CLOSED_PIPE,
+    FAILED,
+    INTERRUPTED,
+    NOT_CONVERGED,
+    OWN_ERROR,
+    TERMINATED,
+    WRONG_USE,
+)
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
@@ -26,6 +38,42 @@ def test_the_readme_runs(capsys, tmp_path, monkeypatch):
     assert "products" in capsys.readouterr().out
     claimed = re.search(r"in (\d+) products", code)[1]
     assert int(claimed) == names["hg"].plan(names["graph"], T=5.3, K=250).products
+
+
+def test_the_readmes_commands_run(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = [
+        line for block in blocks for line in block.splitlines() if line.startswith("heatgraph")
+    ]
+    assert len(lines) == 7
+    program = Path(sys.executable).with_name("heatgraph")
+    printed = []
+    for line in lines:
+        arguments = shlex.split(line, comments=True)[1:]
+        done = subprocess.run(
+            [program, *arguments], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
+        )
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout)
+    assert "likely to help" in printed[1]
+    rows = printed[3].splitlines()
+    assert rows == (tmp_path / "predictions.csv").read_text().splitlines()
+    assert len(rows) == 1001
+    # Parquet gives the same as CSV.
+    again = pq.read_table(tmp_path / "predictions.parquet").to_pylist()
+    assert [row["prediction"] for row in again] == [int(row.split(",")[1]) for row in rows[1:]]
+
+
+def test_every_command_is_documented():
+    from heatgraph.cli.app import app
+
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `heatgraph (\w+)", text, re.MULTILINE)
+    assert listed == [command.name for command in app.registered_commands]
+    codes = re.findall(r"^\| (\d+(?:, \d+)*) \|", text, re.MULTILINE)
+    known = (FAILED, WRONG_USE, NOT_CONVERGED, OWN_ERROR, INTERRUPTED, CLOSED_PIPE, TERMINATED)
+    assert {int(code) for entry in codes for code in entry.split(",")} == {0, *known}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

@@ -608,3 +608,44 @@ class TestNodeIndices:
     def test_bad_choices(self, nodes, message):
         with pytest.raises(InputError, match=message):
             node_indices(nodes, 3, "rows")
+
+
+def test_feature_names():
+    X = np.arange(6.0).reshape(3, 2)
+    graph = Graph(np.ones((3, 3)), X, feature_names=["size", "age"])
+    assert graph.feature_names == ["size", "age"]
+    assert graph.subgraph([2, 0]).feature_names == ["size", "age"]
+    assert graph.with_features(X).feature_names is None
+    assert graph.with_features(X, ["a", "b"]).feature_names == ["a", "b"]
+    assert Graph(np.ones((3, 3)), X, feature_names=np.array(["a", "b"])).feature_names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "features", "message"),
+    [
+        (["a"], np.ones((3, 2)), "one name per feature, 2. Got 1"),
+        (["a"], None, "one name per feature, 0. Got 1"),
+        (["a", "a"], np.ones((3, 2)), "Entry 1 is 'a', which is not, or was there before"),
+        (["a", 7], np.ones((3, 2)), "distinct texts. Entry 1 is 7"),
+    ],
+)
+def test_feature_names_must_fit(names, features, message):
+    with pytest.raises(InputError, match=message):
+        Graph(np.ones((3, 3)), features, feature_names=names)
+
+
+def test_names_of_nodes():
+    np.testing.assert_array_equal(Graph(np.ones((2, 2))).names, [0, 1])
+    assert Graph(np.ones((2, 2)), node_ids=["x", "y"]).names.tolist() == ["x", "y"]
+    pairs = [(0, 0), (0, 1)]  # which NumPy would make a matrix of
+    assert Graph(np.ones((2, 2)), node_ids=pairs).names.tolist() == pairs
+
+
+@given(graphs())
+def test_edges_known_to_be_right_need_no_check(graph):
+    same = Graph.from_canonical(graph.adjacency, graph.features)
+    np.testing.assert_array_equal(same.indptr, graph.indptr)
+    np.testing.assert_array_equal(same.indices, graph.indices)
+    assert (same.weights is None) == (graph.weights is None)
+    assert same.features.shape == graph.features.shape
+    assert repr(same) == repr(graph)

@@ -18,19 +18,25 @@ INTERRUPTED, CLOSED_PIPE, TERMINATED = 130, 141, 143
 
 def main() -> None:
     """Run a command and leave with its exit code."""
-    code = FAILED
+    code: Any = FAILED
     try:
         # Python's own default would leave without removing what is half written.
         signal.signal(signal.SIGTERM, _terminated)
+        sys.unraisablehook = _raised_in_vain
+        _prepare_output()
         code = _run(sys.argv[1:])
-        sys.stdout.flush()
     except KeyboardInterrupt:
         _say("stopped; nothing was left half written.")
         code = INTERRUPTED
     except BrokenPipeError:
-        # Python would complain again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = CLOSED_PIPE
+    except SystemExit as stop:
+        # On a closed pipe, rich and typer leave by themselves, with 1.
+        code = CLOSED_PIPE if isinstance(stop.__context__, BrokenPipeError) else stop.code
+    # All is done: from here on a signal may end the process at once.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    _abandon_output()
     sys.exit(code)
 
 
@@ -38,12 +44,13 @@ def _run(arguments: list[str]) -> int:
     import typer
 
     from heatgraph.cli.app import app
-    from heatgraph.errors import HeatgraphError
 
     # The base of all wrong use, in a module that differs between versions of typer.
     wrong_use: Any = typer.BadParameter.__bases__
     try:
-        return app(arguments, standalone_mode=False) or 0
+        code = app(arguments, standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:
@@ -55,25 +62,63 @@ def _run(arguments: list[str]) -> int:
         raise
     except Exception as error:
         if "--debug" in arguments:
-            raise
-        if isinstance(error, HeatgraphError):
-            _say(str(error))
-        elif isinstance(error, OSError):
-            named = f"{error.filename}: " if error.filename else ""
-            _say(f"{named}{error.strerror or error}. Nothing was left half written.")
-        elif isinstance(error, MemoryError):
-            _say("there is not enough memory. Close other programs, or use a larger machine.")
-        else:
-            _say(
-                f"an error of heatgraph's own, {type(error).__name__}: {error}. Run the command "
-                "again with --debug and report what it prints."
-            )
-            return OWN_ERROR
-        return FAILED
+            import traceback
+
+            traceback.print_exc()
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Say in words what went wrong, and give the exit code for it."""
+    from heatgraph.errors import HeatgraphError
+
+    if isinstance(error, HeatgraphError):
+        _say(str(error))
+    elif isinstance(error, OSError):
+        named = f"{error.filename}: " if error.filename else ""
+        _say(f"{named}{error.strerror or error}.")
+    elif isinstance(error, MemoryError):
+        _say("there is not enough memory. Close other programs, or use a larger machine.")
+    else:
+        _say(
+            f"an error of heatgraph's own, {type(error).__name__}: {error}. Run the command again "
+            "with --debug and report what it prints."
+        )
+        return OWN_ERROR
+    return FAILED
 
 
 def _terminated(number: int, frame: Any) -> None:
     raise SystemExit(TERMINATED)
+
+
+def _raised_in_vain(ignored: Any) -> None:
+    """Stop again a little later, if a signal came where Python cannot raise: in a call from C."""
+    numbers = {KeyboardInterrupt: signal.SIGINT, SystemExit: signal.SIGTERM}
+    number = numbers.get(ignored.exc_type)
+    if number is None:
+        sys.__unraisablehook__(ignored)
+        return
+    import _thread
+    import threading
+
+    threading.Timer(0.05, _thread.interrupt_main, (number,)).start()
+
+
+def _prepare_output() -> None:
+    """Have both streams, whatever the caller closed, and let them take any letter."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Drop what cannot be written, about which Python would complain when it closes the stream."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str) -> None:

@@ -31,8 +31,8 @@ class Voice:
         self.as_json, self.quiet = as_json, quiet
         self.stream: TextIO = sys.stderr if taken else sys.stdout
         self.started = time.perf_counter()
-        self._out = Console(file=self.stream, highlight=False, soft_wrap=True)
-        self._side = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = Console(file=self.stream, highlight=False, soft_wrap=True, emoji=False)
+        self._side = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", HeatgraphWarning)
         warnings.showwarning = self._warn
@@ -66,7 +66,9 @@ class Voice:
     def json(self, value: Any) -> None:
         """Print a report for machines, if that is wanted."""
         if self.as_json and not self.quiet:
-            print(json.dumps(_finite(value), indent=2, ensure_ascii=False), file=self.stream)
+            ascii_only = (self.stream.encoding or "").lower().replace("-", "") != "utf8"
+            text = json.dumps(_finite(value), indent=2, ensure_ascii=ascii_only)
+            print(text, file=self.stream)
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str, int, int], None]]:

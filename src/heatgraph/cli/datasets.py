@@ -10,15 +10,14 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
+from heatgraph.cli.writing import writing
 
 if TYPE_CHECKING:
     from heatgraph.datasets.catalogue import Entry
 
 
 def datasets(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="One of them, to load and look at.")] = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", help="Write it as nodes.csv and edges.csv into this folder."),
@@ -67,8 +66,11 @@ def _described(entry: Entry) -> dict[str, Any]:
 
 def _show(voice: Voice, name: str, export: Path | None) -> None:
     from heatgraph.datasets.catalogue import load_dataset
+    from heatgraph.errors import InputError
     from heatgraph.tables.writing import write_dataset
 
+    if export is not None and export.exists() and not export.is_dir():
+        raise InputError(f"--export: {export} is a file. Name a folder.")
     with voice.working(f"loading {name}") as progress:
         data = load_dataset(name, progress=progress)
     statistics = data.statistics
@@ -83,9 +85,16 @@ def _show(voice: Voice, name: str, export: Path | None) -> None:
             voice.say(f"{title}: " + getattr(data, title).replace("\n", " "))
     written = []
     if export is not None:
-        export.mkdir(parents=True, exist_ok=True)
-        with voice.working("writing tables"):
+        with voice.working("writing tables"), writing(export):
+            export.mkdir(parents=True, exist_ok=True)
             written = [str(path) for path in write_dataset(data, export)]
-        voice.say(f"Wrote {', '.join(written)}")
+        voice.say(f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export)}")
     texts = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
     voice.json({"name": name, **statistics, "splits": splits, **texts, "wrote": written})
+
+
+def _fit_command(folder: Path) -> str:
+    """What to type to fit the tables in a folder."""
+    nodes, edges, features = (folder / f"{table}.csv" for table in ("nodes", "edges", "features"))
+    command = f'heatgraph fit "{nodes}" "{edges}"'
+    return f'{command} --features "{features}"' if features.exists() else command

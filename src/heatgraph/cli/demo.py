@@ -9,7 +9,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import check_outputs
+from heatgraph.cli.writing import check_outputs, writing
 
 THE_SAME_IN_PYTHON = """\
 import heatgraph as hg
@@ -63,7 +63,8 @@ def demo(
     node = int(split.test[0])
     voice.say("\nWhy one of them got its field, exactly:")
     voice.say(repr(model.explain(node, top=3)))
-    plot_search(model.search_, model.T_, plot, "Citeseer, public split")
+    with writing(plot):
+        plot_search(model.search_, model.T_, plot, "Citeseer, public split")
     voice.say(
         f"\nAccuracy over T is drawn in {plot}. The same in Python:\n\n{THE_SAME_IN_PYTHON}\n"
     )

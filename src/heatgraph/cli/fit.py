@@ -9,7 +9,8 @@ import typer
 
 from heatgraph.cli import NOT_CONVERGED, options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import check_outputs, read
+from heatgraph.cli.reading import read
+from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
 def fit(
@@ -37,7 +38,7 @@ def fit(
     K: options.K = None,
     scheme: options.Scheme = None,
     self_loops: options.SelfLoops = True,
-    feature_scaling: options.Scaling = "auto",
+    feature_scaling: options.Scaling = options.Scalings.auto,
     weight_decay: options.WeightDecay = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
@@ -52,12 +53,14 @@ def fit(
     Settings are chosen on the nodes that the split calls val, or by cross-validation.
     """
     given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=str(predictions) == "-")
+    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(predictions))
     from heatgraph.report.summary import fit_summary, training_parts
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
-    check_outputs([nodes, edges], [model, predictions])
-    if predictions is not None and str(predictions) != "-":
+    check_outputs([nodes, edges, features], [model, predictions])
+    if is_standard(model):
+        raise typer.BadParameter("a model is not a text: --model must name a file.")
+    if predictions is not None and not is_standard(predictions):
         table_form(predictions)
     options.check_numbers(given)
     reading, summary = read(voice, nodes, edges, options.table_options(given))
@@ -79,9 +82,11 @@ def fit(
             probabilities = classifier.predict_proba()
             classes = classifier.classes_
             table = predictions_table(data.graph, reading.id_column, classes, probabilities)
-            write_table(table, predictions)
+            with writing(predictions):
+                write_table(table, predictions)
     if model is not None:
-        classifier.save(model)
+        with writing(model):
+            classifier.save(model)
     written = {"model": _text(model), "predictions": _text(predictions)}
     for what, path in written.items():
         if path is not None and path != "-":
@@ -101,9 +106,9 @@ def make_classifier(given: dict[str, Any]) -> Any:
     return DGCClassifier(
         T=options.numbers(given["T"], "--T"),
         K=given["K"],
-        scheme=given["scheme"],
+        scheme=given["scheme"] and given["scheme"].value,
         self_loops=given["self_loops"],
-        feature_scaling=given["feature_scaling"],
+        feature_scaling=given["feature_scaling"].value,
         weight_decay=options.numbers(given["weight_decay"], "--weight-decay"),
         random_state=given["seed"],
         n_threads=given["threads"],
@@ -113,16 +118,18 @@ def make_classifier(given: dict[str, Any]) -> Any:
 
 def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:
     """Report what was chosen, and how it compares."""
-    tried = f", from {chosen['settings_tried']:,} settings" if chosen["settings_tried"] else ""
-    by = f" by {chosen['validated_by']}" if chosen["validated_by"] else ""
+    by = chosen["validated_by"]
+    by = by and (f"by {by}" if by == "cross-validation" else f"on {by}")
     title = f"Fitted {chosen['training_nodes']:,} labelled nodes in {chosen['seconds']:.1f} s"
+    if chosen["settings_tried"]:
+        title += f"; chose among {chosen['settings_tried']:,} settings" + (f" {by}" if by else "")
     rows = [("T", f"{chosen['T']:.3g}" if chosen["T"] is not None else chosen["scheme"])]
     if chosen["K"] is not None:
         rows.append(("K", str(chosen["K"])))
     rows.append(("weight decay", f"{chosen['weight_decay']:.3g}"))
     if chosen["feature_scaling"]:
         rows.append(("feature scaling", chosen["feature_scaling"]))
-    voice.table(rows, f"{title}; chosen{by}{tried}")
+    voice.table(rows, title)
     accuracies = [
         ("with the graph", chosen["validation_accuracy"]),
         ("features alone", chosen["features_alone_accuracy"]),
@@ -130,7 +137,7 @@ def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:
     ]
     if chosen["validation_accuracy"] is not None:
         shown = [(name, f"{value:.1%}") for name, value in accuracies if value is not None]
-        voice.table(shown, f"Accuracy by {chosen['validated_by']}")
+        voice.table(shown, f"Accuracy {by}")
     if "test_accuracy" in chosen:
         voice.table(
             [("with the graph", f"{chosen['test_accuracy']:.1%}")],

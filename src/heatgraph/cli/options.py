@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,14 +30,32 @@ class Duplicates(str, Enum):
     max = "max"
 
 
+class Schemes(str, Enum):
+    """Ways to integrate the heat equation."""
+
+    heat = "heat"
+    euler = "euler"
+    rk4 = "rk4"
+
+
+class Scalings(str, Enum):
+    """What is done to features before they diffuse."""
+
+    auto = "auto"
+    none = "none"
+    rows = "rows"
+    sqrt = "sqrt"
+    idf = "idf"
+    idf_sqrt = "idf-sqrt"
+    standard = "standard"
+
+
 _TABLES = "Columns (guessed by name if not given; '' for none)"
 _MACHINE = "Machine and output"
 
-Nodes = Annotated[
-    Path, typer.Argument(metavar="NODES", help="Table of nodes: CSV, TSV (also .gz) or Parquet.")
-]
-Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Table of edges, likewise.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `heatgraph fit` wrote.")]
+Nodes = Annotated[Path, typer.Argument(help="Table of nodes: CSV, TSV (also .gz) or Parquet.")]
+Edges = Annotated[Path, typer.Argument(help="Table of edges, likewise.")]
+Model = Annotated[Path, typer.Argument(help="A model that `heatgraph fit` wrote.")]
 
 Id = Annotated[
     str | None, typer.Option("--id", help="Column of node ids.", rich_help_panel=_TABLES)
@@ -47,7 +66,11 @@ Label = Annotated[
 ]
 SplitColumn = Annotated[
     str | None,
-    typer.Option("--split", help="Column of train, val, test.", rich_help_panel=_TABLES),
+    typer.Option(
+        "--split",
+        help="Column that says train, val or test; blank for neither.",
+        rich_help_panel=_TABLES,
+    ),
 ]
 Features = Annotated[
     str | None,
@@ -59,10 +82,12 @@ Features = Annotated[
     ),
 ]
 SourceColumn = Annotated[
-    str | None, typer.Option("--source", help="Column of edges.", rich_help_panel=_TABLES)
+    str | None,
+    typer.Option("--source", help="Column of ids where edges begin.", rich_help_panel=_TABLES),
 ]
 TargetColumn = Annotated[
-    str | None, typer.Option("--target", help="Column of edges.", rich_help_panel=_TABLES)
+    str | None,
+    typer.Option("--target", help="Column of ids where edges end.", rich_help_panel=_TABLES),
 ]
 Weight = Annotated[
     str | None,
@@ -89,41 +114,60 @@ T = Annotated[
     str | None,
     typer.Option("--T", help="Diffusion time, or candidates with commas between; else chosen."),
 ]
-K = Annotated[int | None, typer.Option("--K", help="Number of steps; else the heat kernel itself.")]
+K = Annotated[
+    int | None,
+    typer.Option("--K", min=0, help="Number of steps; else the heat kernel itself, without steps."),
+]
 Scheme = Annotated[
-    str | None, typer.Option("--scheme", help="heat, euler or rk4; else euler if K is given.")
+    Schemes | None, typer.Option("--scheme", help="By default euler if K is given, else heat.")
 ]
 SelfLoops = Annotated[
     bool, typer.Option("--self-loops/--no-self-loops", help="Diffuse with A + I, or with A.")
 ]
 Scaling = Annotated[
-    str,
-    typer.Option(
-        "--feature-scaling", help="none, rows, sqrt, idf, idf-sqrt, standard; else chosen."
-    ),
+    Scalings,
+    typer.Option("--feature-scaling", help="What is done to features before they diffuse."),
 ]
 WeightDecay = Annotated[
     str | None,
-    typer.Option("--weight-decay", help="L2 penalty, or candidates with commas; else chosen."),
+    typer.Option(
+        "--weight-decay", help="L2 penalty, or candidates with commas between; else chosen."
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", help="Seed of all that is random.", rich_help_panel=_MACHINE)
+    int,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        help="Seed of all that is random.",
+        rich_help_panel=_MACHINE,
+    ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="By default every core.", rich_help_panel=_MACHINE),
+    typer.Option(
+        "--threads", min=1, help="How many; by default one per core.", rich_help_panel=_MACHINE
+    ),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", help="Budget, such as 4GB.", rich_help_panel=_MACHINE),
+    typer.Option("--memory", help="Budget, such as 4GB; by default all.", rich_help_panel=_MACHINE),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Report as JSON.", rich_help_panel=_MACHINE)]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Report as JSON, with nothing else beside it.", rich_help_panel=_MACHINE
+    ),
+]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Report nothing.", rich_help_panel=_MACHINE)
+    bool, typer.Option("--quiet", "-q", help="Report nothing but errors.", rich_help_panel=_MACHINE)
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="Fail if the model did not converge.", rich_help_panel=_MACHINE),
+    typer.Option(
+        "--strict", help="Exit with 3 if the model did not converge.", rich_help_panel=_MACHINE
+    ),
 ]
 Debug = Annotated[
     bool,
@@ -133,9 +177,17 @@ Debug = Annotated[
 
 def table_options(values: dict[str, Any], known_features: list[str] | None = None) -> Options:
     """How to read tables, from the values of a command's options."""
+    from heatgraph.errors import InputError
+    from heatgraph.schedule import memory_bytes
     from heatgraph.tables.graphs import Options
     from heatgraph.tables.source import is_table_name
 
+    try:
+        memory_bytes(values["memory"])
+    except InputError:
+        raise typer.BadParameter(
+            f"--memory must be a size such as 4GB or 500MB. Got {values['memory']!r}."
+        ) from None
     features = values["features"]
     if features and "," in features and not is_table_name(features):
         features = [name.strip() for name in features.split(",")]
@@ -163,17 +215,21 @@ def model_options(values: dict[str, Any], classifier: DGCClassifier) -> Options:
 
 def numbers(text: str | None, name: str) -> Any:
     """A number, several with commas between, or "auto" for None."""
-    if text is None:
+    if text is None or text == "auto":
         return "auto"
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{name} must be numbers. Got {text!r}.") from None
+        values = [math.nan]
+    if not all(0 <= value < math.inf for value in values):
+        raise typer.BadParameter(
+            f"{name} must be a number >= 0, or several with commas between. Got {text!r}."
+        )
     return values[0] if len(values) == 1 else values
 
 
 def check_numbers(values: dict[str, Any]) -> None:
-    """Refuse what is not a number before any work is done."""
+    """Refuse what is not a number, before any work is done."""
     numbers(values["T"], "--T")
     numbers(values["weight_decay"], "--weight-decay")
 

@@ -9,7 +9,8 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import check_outputs, read
+from heatgraph.cli.reading import read
+from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
 def predict(
@@ -37,12 +38,12 @@ def predict(
     The graph may be another than the one that was fitted: features are found by their names.
     """
     given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=str(output) == "-")
+    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(output))
     from heatgraph.classifier import load
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
-    check_outputs([model, nodes, edges], [output])
-    if str(output) != "-":
+    check_outputs([model, nodes, edges, features], [output])
+    if not is_standard(output):
         table_form(output)
     classifier = load(model).set_params(n_threads=threads, memory_budget=memory)
     reading, summary = read(voice, nodes, edges, options.model_options(given, classifier))
@@ -51,8 +52,9 @@ def predict(
         probabilities = classifier.predict_proba(graph)
         classes = classifier.classes_
         table = predictions_table(graph, reading.id_column, classes, probabilities)
-        write_table(table, output)
-    if str(output) != "-":
+        with writing(output):
+            write_table(table, output)
+    if not is_standard(output):
         voice.say(f"Wrote predictions of {graph.num_nodes:,} nodes to {output}")
     voice.say(f"Done in {voice.seconds:.1f} s")
     voice.json({"read": summary, "wrote": {"predictions": str(output)}, "seconds": voice.seconds})

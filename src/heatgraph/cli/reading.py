@@ -31,23 +31,6 @@ def read(
     return reading, summary
 
 
-def check_outputs(inputs: list[Path], outputs: list[Path | None]) -> None:
-    """See that outputs can be written before any work is done, and that no input is among them."""
-    from heatgraph.errors import InputError
-
-    taken = {path.resolve() for path in inputs}
-    for path in outputs:
-        if path is None or str(path) == "-":
-            continue
-        if path.resolve() in taken:
-            raise InputError(f"{path} is named twice, and would be overwritten. Name another file.")
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}. Make it first.")
-        if path.is_dir():
-            raise InputError(f"{path} is a folder. Name a file.")
-        taken.add(path.resolve())
-
-
 def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
     columns = summary["columns"]
     ends = f"{columns['source']} - {columns['target']}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
 from heatgraph.cli.fit import make_classifier, tell_choice
-from heatgraph.cli.reading import check_outputs, read
+from heatgraph.cli.reading import read
+from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
 def tune(
@@ -36,7 +37,7 @@ def tune(
     K: options.K = None,
     scheme: options.Scheme = None,
     self_loops: options.SelfLoops = True,
-    feature_scaling: options.Scaling = "auto",
+    feature_scaling: options.Scaling = options.Scalings.auto,
     weight_decay: options.WeightDecay = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
@@ -50,19 +51,20 @@ def tune(
     The test nodes of a split are left aside.
     """
     given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=str(output) == "-")
+    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(output))
     import pyarrow as pa
 
     from heatgraph.report.plots import check_plot_name, plot_search
     from heatgraph.report.summary import fit_summary, training_parts
     from heatgraph.tables.writing import table_form, write_table
 
-    check_outputs([nodes, edges], [output, plot])
-    if output is not None and str(output) != "-":
+    check_outputs([nodes, edges, features], [output, plot])
+    if output is not None and not is_standard(output):
         table_form(output)
     if plot is not None:
         check_plot_name(plot)
     options.check_numbers(given)
+    _check_choice(given)
     reading, summary = read(voice, nodes, edges, options.table_options(given))
     options.need_labels(reading)
     classifier = make_classifier(given)
@@ -76,11 +78,28 @@ def tune(
         chosen.pop(key, None)
     tell_choice(voice, chosen)
     if output is not None:
-        write_table(pa.Table.from_pylist(classifier.search_), output)
-        if str(output) != "-":
+        with writing(output):
+            write_table(pa.Table.from_pylist(classifier.search_), output)
+        if not is_standard(output):
             voice.say(f"Wrote {len(classifier.search_):,} settings to {output}")
     if plot is not None:
-        plot_search(classifier.search_, classifier.T_, plot, nodes.name)
+        with writing(plot):
+            plot_search(classifier.search_, classifier.T_, plot, nodes.name)
         voice.say(f"Wrote the plot to {plot}")
     voice.say(f"Done in {voice.seconds:.1f} s")
     voice.json({"read": summary, "chosen": chosen, "seconds": voice.seconds})
+
+
+def _check_choice(given: dict[str, Any]) -> None:
+    """Refuse what leaves nothing to try, or nothing to plot."""
+    fixed = [isinstance(options.numbers(given[key], key), float) for key in ("T", "weight_decay")]
+    if all(fixed):
+        raise typer.BadParameter(
+            "there is nothing to try: --T and --weight-decay have one value each. Leave one out, "
+            "or list candidates with commas between."
+        )
+    if fixed[0] and given["plot"] is not None:
+        raise typer.BadParameter(
+            "there is nothing to plot: --T has one value. Leave it out, or list candidates with "
+            "commas between."
+        )

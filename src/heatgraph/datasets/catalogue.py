@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from heatgraph.datasets import reddit
+from heatgraph.datasets import reddit, synthetic
 from heatgraph.datasets.bundled import bundled
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.download import Progress, fetch_planetoid
@@ -71,7 +71,7 @@ def load_dataset(
     ----------
     name : str
         "citeseer", "pubmed" and "karate" come with the package. "cora" is downloaded at first use.
-        "reddit" is read from files that you bring. "reddit-like" is generated.
+        "reddit" is read from files that you bring. "blocks" and "reddit-like" are generated.
     folder : path, optional
         Where to look first; by default the folder that the environment variable HEATGRAPH_DATA
         names. It holds Planetoid's files in ``planetoid`` and Reddit's in ``reddit``.
@@ -131,10 +131,12 @@ def _reddit(folder: Path | None, progress: Progress | None) -> Dataset:
     return reddit.read_reddit(folder / "reddit")
 
 
-def _reddit_like(folder: Path | None, progress: Progress | None) -> Dataset:
-    from heatgraph.datasets.synthetic import reddit_like
+def _blocks(folder: Path | None, progress: Progress | None) -> Dataset:
+    return synthetic.make_block_graph()
 
-    return reddit_like()
+
+def _reddit_like(folder: Path | None, progress: Progress | None) -> Dataset:
+    return synthetic.reddit_like()
 
 
 REDDIT_FILES = (
@@ -170,6 +172,10 @@ _ENTRIES = [
     Entry(
         "karate", "members of a karate club that split in two; no features", "bundled",
         34, 78, 0, 2, _bundled("karate"), "facts from a published article", ZACHARY,
+    ),
+    Entry(
+        "blocks", "a synthetic graph with columns of numbers, to try things on", "generated",
+        1_000, 4_998, 32, 4, _blocks, "none needed", "", None, "", "generated in no time",
     ),
     Entry(
         "reddit", "posts of 41 communities, by words and common commenters", "by hand",

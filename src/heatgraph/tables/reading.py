@@ -8,12 +8,14 @@ told by its first bytes and not by its name.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import difflib
 import gzip
 import io
 import itertools
 import mmap
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
+from heatgraph.schedule import readable_bytes
 from heatgraph.tables.source import Source, checked, column_names
 
 # Reading may take this share of the memory budget; the graph and the work come on top.
@@ -33,6 +36,8 @@ DELIMITERS = (",", "\t", ";")
 HEADER_BYTES = 1 << 20
 BLANK = codecs.BOM_UTF8 + b" \t\r\n"
 CHUNK_BYTES = 1 << 20
+# What a byte that is not UTF-8 becomes under "surrogateescape".
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 # Given the columns of a file, those that are to be read as texts, to the letter.
 Texts = Callable[[list[str]], Sequence[str]]
@@ -43,6 +48,10 @@ def read_source(path: str | Path, texts: Texts, memory: float) -> Source:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name a file.")
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"{path} is a pipe or a device, and a table is read more than once. Save it in a file."
+        )
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -82,8 +91,8 @@ def _neighbour(path: Path) -> str:
 
 def _too_large(path: Path, limit: float) -> MemoryBudgetError:
     return MemoryBudgetError(
-        f"{path} holds more than {limit / 1e9:.1f} GB, which is what the memory budget leaves for "
-        "reading. Raise the budget, or read less."
+        f"{path} holds more than {readable_bytes(limit)}, which is what the memory budget leaves "
+        "for reading. Raise the budget, or read less."
     )
 
 
@@ -126,7 +135,8 @@ def _read_parquet(path: Path, limit: float) -> Source:
 def _read_csv(path: Path, content: bytes | mmap.mmap, texts: Texts) -> Source:
     """Read what is in a file; `content` is its bytes, unzipped."""
     _check_bytes(path, content)
-    names, delimiter = _header(path, content)
+    head = _head(content)
+    names, delimiter = _header(path, head)
     called = column_names(names)
     exact = [called.index(name) for name in texts(called)]
     convert = pa.csv.ConvertOptions(
@@ -139,16 +149,26 @@ def _read_csv(path: Path, content: bytes | mmap.mmap, texts: Texts) -> Source:
     )
     quoted = content.find(b'"') >= 0
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted)
+    read = pa.csv.ReadOptions(block_size=2 * len(head))
     file = pa.BufferReader(content) if isinstance(content, bytes) else path
     try:
-        table = pa.csv.read_csv(file, pa.csv.ReadOptions(), parse, convert)
-    except pa.ArrowException as error:
+        table = pa.csv.read_csv(file, read, parse, convert)
+        source = checked(
+            Source(table, str(path), lambda row: f"{path}, line {_line(path, delimiter, row)}")
+        )
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise _fault(path, delimiter) or FileFormatError(f"{path}: {error}") from error
     if any(pa.types.is_binary(column.type) for column in table.itercolumns()):
         raise _fault(path, delimiter) or FileFormatError(f"{path} is not UTF-8.")
-    return checked(
-        Source(table, str(path), lambda row: f"{path}, line {_line(path, delimiter, row)}")
-    )
+    if quoted and _ends_in_many_lines(table) and (fault := _fault(path, delimiter)):
+        raise fault
+    return source
+
+
+def _ends_in_many_lines(table: pa.Table) -> bool:
+    """Whether the last value has several lines: to Arrow, an open quotation mark ends there."""
+    last = table.column(table.num_columns - 1)
+    return len(last) > 0 and "\n" in str(last[-1].as_py())
 
 
 def _check_bytes(path: Path, content: bytes | mmap.mmap) -> None:
@@ -165,14 +185,20 @@ def _check_bytes(path: Path, content: bytes | mmap.mmap) -> None:
         raise FileFormatError(_EMPTY.format(path))
 
 
-def _header(path: Path, content: bytes | mmap.mmap) -> tuple[list[str], str]:
+def _head(content: bytes | mmap.mmap) -> bytes:
+    """The start of a file, with its first line whole."""
+    return content[: max(HEADER_BYTES, content.find(b"\n") + 1)]
+
+
+def _header(path: Path, head: bytes) -> tuple[list[str], str]:
     """Names of columns, and what separates them: whatever gives the most."""
-    head = content[:HEADER_BYTES].decode("utf-8-sig", errors="replace")
+    text = head.decode("utf-8-sig", errors="replace")
     names: list[str] = []
     chosen = DELIMITERS[0]
     for delimiter in DELIMITERS:
-        rows = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
-        found = next((row for row in rows if row), [])
+        with _long_values():
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            found = next((row for row in rows if row), [])
         if len(found) > len(names):
             names, chosen = found, delimiter
     if all(_is_number(name) for name in names):
@@ -191,37 +217,50 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+@contextlib.contextmanager
+def _long_values() -> Iterator[None]:
+    """Let values of any length pass, where Python's reader stops at 131,072 characters."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _rows(path: Path, delimiter: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of the lines that they start on, the header first, none empty.
+
+    Without `strict`, stray quotation marks are read as Arrow reads them.
+    """
+    reader = csv.reader(_lines(path), delimiter=delimiter, strict=strict)
+    start = 1
+    with _long_values():
+        for row in reader:
+            if row:
+                yield start, row
+            start = reader.line_num + 1
+
+
+def _lines(path: Path) -> Iterator[str]:
     with path.open("rb") as plain:
         zipped = plain.read(2) == GZIP
-    with gzip.open(path) if zipped else path.open("rb") as file:
-        yield from file
-
-
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the numbers of the lines that they start on, the header first, none empty."""
-    reader = csv.reader(_texts(path), delimiter=delimiter, strict=True)
-    start = 1
-    for row in reader:
-        if row:
-            yield start, row
-        start = reader.line_num + 1
-
-
-def _texts(path: Path) -> Iterator[str]:
-    for number, line in enumerate(_lines(path), start=1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise FileFormatError(
-                f"{path}, line {number}: byte 0x{line[error.start]:02X} at position "
-                f"{error.start + 1} is not UTF-8. Save the file as UTF-8."
-            ) from error
+    with (
+        gzip.open(path) if zipped else path.open("rb") as file,
+        io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="") as texts,
+    ):
+        for number, line in enumerate(texts, start=1):
+            if not line.isascii() and (bad := _NOT_UTF8.search(line)):
+                before = len(line[: bad.start()].encode())
+                raise FileFormatError(
+                    f"{path}, line {number}: byte 0x{ord(bad[0]) - 0xDC00:02X} at position "
+                    f"{before + 1} is not UTF-8. Save the file as UTF-8."
+                )
+            yield line
 
 
 def _fault(path: Path, delimiter: str) -> FileFormatError | None:
     """The first thing that is wrong with a file, if it is a matter of its form."""
-    rows = _rows(path, delimiter)
+    rows = _rows(path, delimiter, strict=True)
     line = 1
     try:
         _, names = next(rows)
@@ -243,4 +282,4 @@ def _fault(path: Path, delimiter: str) -> FileFormatError | None:
 
 def _line(path: Path, delimiter: str, row: int) -> int:
     """The line that a row starts on."""
-    return next(itertools.islice(_rows(path, delimiter), row + 1, None))[0]
+    return next(itertools.islice(_rows(path, delimiter, strict=False), row + 1, None))[0]

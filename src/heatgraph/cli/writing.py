@@ -1,0 +1,48 @@
+"""Files that a command writes: checked before any work is done, and named if it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from heatgraph.errors import InputError
+
+
+def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | None]) -> None:
+    """See that outputs can be written before any work is done, and that no input is among them."""
+    taken = [Path(path) for path in inputs if path]
+    for path in outputs:
+        if path is None or is_standard(path):
+            continue
+        if any(_same(path, other) for other in taken):
+            raise InputError(f"{path} is named twice, and would be overwritten. Name another file.")
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}. Make it first.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is a folder or a device. Name a file.")
+        taken.append(path)
+
+
+def is_standard(path: Path | None) -> bool:
+    """Whether standard output is meant."""
+    return str(path) == "-"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which file could not be written, and that nothing is lost."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = f"{error.strerror or error}. Nothing was left half written"
+        name = "standard output" if is_standard(path) else str(path)
+        raise OSError(error.errno, reason, name) from error
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()
