@@ -247,3 +247,15 @@ def test_plain_values():
         to_plain(object())
     with pytest.raises(InputError, match="is no scheme"):
         from_plain({"kind": "os.system"})
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path):
+    code = (
+        "import sys, numpy as np; from heatgraph.files import write_tensors;"
+        "write_tensors(sys.argv[1], 'thing', {'a': 1}, {'x': np.arange(5), 'y': np.ones(3)})"
+    )
+    paths = [tmp_path / str(number) for number in range(4)]
+    for path in paths:
+        subprocess.run([sys.executable, "-c", code, path], check=True)
+    assert len({path.read_bytes() for path in paths}) == 1
+    assert read_tensors(paths[0], "thing")[0] == {"a": 1}

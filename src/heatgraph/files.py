@@ -86,7 +86,7 @@ def packed(kind: str, content: dict[str, Any], tensors: dict[str, Array]) -> byt
         "content": text,
         "sha256": _digest(kind, str(FORMAT_VERSION), text, tensors),
     }
-    return bytes(save(tensors, metadata=metadata))
+    return _in_order(save(tensors, metadata=metadata))
 
 
 def unpacked(raw: bytes, kind: str, path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -147,6 +147,14 @@ def from_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return scheme_from_record(value)
     return [from_plain(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _in_order(raw: bytes) -> bytes:
+    """The same file with a sorted header: safetensors orders its metadata by chance."""
+    end = 8 + int.from_bytes(raw[:8], "little")
+    header = json.dumps(json.loads(raw[8:end]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + raw[end:]
 
 
 def _metadata(path: Path, raw: bytes) -> dict[str, str]:

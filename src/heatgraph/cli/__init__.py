@@ -36,7 +36,9 @@ def main() -> None:
     # All is done: from here on a signal may end the process at once.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
-    _abandon_output()
+    if code == CLOSED_PIPE or not _is_written():
+        # Else Python would complain about it when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
@@ -48,11 +50,11 @@ def _run(arguments: list[str]) -> int:
     # The base of all wrong use, in a module that differs between versions of typer.
     wrong_use: Any = typer.BadParameter.__bases__
     try:
-        code = app(arguments, standalone_mode=False) or 0
+        code = app(arguments, prog_name="heatgraph", standalone_mode=False) or 0
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
         sys.stdout.flush()
         return code
-    except typer.Exit as stop:
-        return stop.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     except wrong_use as error:
@@ -113,12 +115,13 @@ def _prepare_output() -> None:
         getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
-def _abandon_output() -> None:
-    """Drop what cannot be written, about which Python would complain when it closes the stream."""
+def _is_written() -> bool:
+    """Whether all that was printed has reached whoever it is for."""
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _say(message: str) -> None:

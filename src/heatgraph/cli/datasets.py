@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One of them, to load and look at.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", help="Write it as nodes.csv and edges.csv into this folder."),

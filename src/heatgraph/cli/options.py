@@ -53,9 +53,11 @@ class Scalings(str, Enum):
 _TABLES = "Columns (guessed by name if not given; '' for none)"
 _MACHINE = "Machine and output"
 
-Nodes = Annotated[Path, typer.Argument(help="Table of nodes: CSV, TSV (also .gz) or Parquet.")]
-Edges = Annotated[Path, typer.Argument(help="Table of edges, likewise.")]
-Model = Annotated[Path, typer.Argument(help="A model that `heatgraph fit` wrote.")]
+Nodes = Annotated[
+    Path, typer.Argument(metavar="NODES", help="Table of nodes: CSV, TSV (also .gz) or Parquet.")
+]
+Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Table of edges, likewise.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `heatgraph fit` wrote.")]
 
 Id = Annotated[
     str | None, typer.Option("--id", help="Column of node ids.", rich_help_panel=_TABLES)
@@ -116,17 +118,31 @@ T = Annotated[
 ]
 K = Annotated[
     int | None,
-    typer.Option("--K", min=0, help="Number of steps; else the heat kernel itself, without steps."),
+    typer.Option(
+        "--K",
+        min=0,
+        metavar="<int>",
+        help="Number of steps; else the heat kernel itself, without steps.",
+    ),
 ]
 Scheme = Annotated[
-    Schemes | None, typer.Option("--scheme", help="By default euler if K is given, else heat.")
+    Schemes | None,
+    typer.Option(
+        "--scheme",
+        metavar="<name>",
+        help="heat, euler or rk4; by default euler if K is given, else heat.",
+    ),
 ]
 SelfLoops = Annotated[
     bool, typer.Option("--self-loops/--no-self-loops", help="Diffuse with A + I, or with A.")
 ]
 Scaling = Annotated[
     Scalings,
-    typer.Option("--feature-scaling", help="What is done to features before they diffuse."),
+    typer.Option(
+        "--feature-scaling",
+        metavar="<name>",
+        help="Before features diffuse: auto, none, rows, sqrt, idf, idf-sqrt or standard.",
+    ),
 ]
 WeightDecay = Annotated[
     str | None,

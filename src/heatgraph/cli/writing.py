@@ -31,15 +31,17 @@ def is_standard(path: Path | None) -> bool:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say which file could not be written, and that nothing is lost."""
+    """Say what could not be written; a file is then as it was before."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason = f"{error.strerror or error}. Nothing was left half written"
-        name = "standard output" if is_standard(path) else str(path)
-        raise OSError(error.errno, reason, name) from error
+        reason = error.strerror or str(error)
+        if is_standard(path):
+            raise OSError(error.errno, reason, "standard output") from error
+        kept = f"{reason}. Nothing was left half written"
+        raise OSError(error.errno, kept, str(path)) from error
 
 
 def _same(path: Path, other: Path) -> bool:

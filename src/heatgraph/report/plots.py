@@ -14,6 +14,8 @@ from heatgraph.files import whole_file
 # Okabe and Ito's palette, which does not rely on telling red from green.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#767676"
 FORMATS = (".png", ".svg", ".pdf")
+# Without the time of day, the same plot is the same file.
+NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 STYLE: dict[Any, Any] = {
     "font.size": 12,
     "axes.spines.top": False,
@@ -64,4 +66,5 @@ def plot_search(
         axes.set_title(title)
         axes.legend(frameon=False, loc="best")
         with whole_file(path) as file:
-            figure.savefig(file, format=Path(path).suffix[1:].lower())
+            form = Path(path).suffix[1:].lower()
+            figure.savefig(file, format=form, metadata=NO_DATE.get(form))

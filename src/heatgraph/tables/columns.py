@@ -18,6 +18,10 @@ Array = npt.NDArray[Any]
 # Features with at least so many columns, none negative and so large a share of zeros are words or
 # counts, and are kept sparse.
 SPARSE_COLUMNS, SPARSE_SHARE = 20, 0.8
+# So many values tell whether a column of texts was meant to be numbers.
+FIRST_VALUES = 100
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|NaN|inf)"
+_LIST = rf"^\s*\[\s*({_NUMBER})(\s*[,;\s]\s*({_NUMBER}))*\s*\]\s*$"
 
 
 def read_ids(source: Source, name: str) -> pa.ChunkedArray:
@@ -98,7 +102,7 @@ def read_list_column(source: Source, name: str) -> Any:
     """One list of numbers per node, all equally long, as a matrix (n, d)."""
     column = source.column(name)
     if _is_text(column.type):
-        column = _parsed_lists(source, name, column)
+        column = _parsed_lists(source, name, column.cast(pa.string()).combine_chunks())
     _refuse(source, pc.is_null(column), f"column {name!r} is blank", "Fill it in.")
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     d = int(lengths[0]) if len(lengths) else 0
@@ -114,34 +118,30 @@ def read_list_column(source: Source, name: str) -> Any:
     values = pc.list_flatten(column)
     if not _is_numeric(values.type):
         raise InputError(f"{source.name}: the lists in column {name!r} hold {values.type}.")
-    flat = to_numpy(values.cast(pa.float64())).astype(np.float64)
-    X = flat.reshape(-1, d)
-    for start in range(d):
-        _finite(source, name, X[:, start])
-    return _sparse_if_words(X.astype(np.float32))
+    flat = to_numpy(values.cast(pa.float64(), safe=False)).astype(np.float64)
+    return _sparse_if_words(_finite(source, name, flat.reshape(-1, d)).astype(np.float32))
 
 
 def is_list(source: Source, name: str) -> bool:
     """Whether a column holds lists of numbers, or texts that look like them."""
     column = source.column(name)
-    if pa.types.is_nested(column.type):
-        return not pa.types.is_struct(column.type)
+    kinds = (
+        pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list,
+        pa.types.is_list_view, pa.types.is_large_list_view,
+    )  # fmt: skip
+    if any(is_kind(column.type) for is_kind in kinds):
+        return True
     return _is_text(column.type) and _first(column).startswith("[")
 
 
 def is_feature(source: Source, name: str) -> bool:
-    """Whether a column holds numbers; one that begins as such and goes on otherwise is refused."""
+    """Whether a column holds numbers; one that seems to, but for some texts, is refused."""
     column = source.column(name)
-    if _is_text(column.type) and _looks_like_number(_first(column)):
-        texts = column.cast(pa.string())
-        bad = np.array([text is not None and not _looks_like_number(text)
-                        for text in texts.to_pylist()])  # fmt: skip
-        if bad.any():
-            row = int(bad.argmax())
-            raise InputError(
-                f"{source.place(row)}: column {name!r} has {texts[row].as_py()!r} among numbers "
-                f"({bad.sum():,} such in all). Mend it, or leave the column out of the features."
-            )
+    if _is_text(column.type):
+        start = column.drop_null()[:FIRST_VALUES].to_pylist()
+        numbers = sum(map(_looks_like_number, start))
+        if start and (_looks_like_number(start[0]) or 2 * numbers > len(start)):
+            _refuse_texts(source, name, column)
     return _is_numeric(column.type)
 
 
@@ -164,27 +164,44 @@ def find(ids: pa.ChunkedArray, among: pa.ChunkedArray) -> pa.ChunkedArray:
 def _numbers(source: Source, name: str) -> Array:
     """A column as float64, nothing missing."""
     column = source.column(name)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
+    if _is_text(column.type):
+        _refuse_texts(source, name, column)
     if not _is_numeric(column.type):
-        first = _first(column)
         raise InputError(
             f"{source.name}: column {name!r} must be numbers, and has {column.type} (such as "
-            f"{first!r})."
+            f"{_first(column)!r})."
         )
     _refuse(
         source, pc.is_null(column), f"column {name!r} is blank",
         "Nothing is filled in by itself: fill it in, or leave the row or column out.",
     )  # fmt: skip
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    # Not "safe", which would refuse whole numbers that a float rounds.
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def _finite(source: Source, name: str, values: Array) -> Array:
-    bad = ~(np.abs(values) <= np.finfo(np.float32).max)
+def _refuse_texts(source: Source, name: str, column: pa.ChunkedArray) -> None:
+    """Refuse a column of texts that should be numbers, if not all of them read as such."""
+    texts = column.to_pylist()
+    bad = np.array([text is not None and not _looks_like_number(text) for text in texts])
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
-            f"{source.place(row)}: column {name!r} is {values[row]:g} ({bad.sum():,} such values "
-            "in all). Features must be finite, and below 3.4e38: mend it, or leave the row or "
-            "column out."
+            f"{source.place(row)}: column {name!r} has {texts[row]!r} among numbers "
+            f"({bad.sum():,} such in all). Mend it, or leave the column out."
+        )
+
+
+def _finite(source: Source, name: str, values: Array) -> Array:
+    """See that values, of shape (n,) or (n, d), can be features."""
+    bad = ~(np.abs(values) <= np.finfo(np.float32).max)
+    if bad.any():
+        first = np.unravel_index(bad.argmax(), bad.shape)
+        raise InputError(
+            f"{source.place(int(first[0]))}: column {name!r} is {values[first]:g} "
+            f"({bad.sum():,} such values in all). Features must be finite, and below 3.4e38: mend "
+            "it, or leave the row or column out."
         )
     return values
 
@@ -195,16 +212,15 @@ def _sparse_if_words(X: Array) -> Any:
     return X if (X < 0).any() else sp.csr_array(X)
 
 
-def _parsed_lists(source: Source, name: str, column: pa.ChunkedArray) -> pa.Array:
+def _parsed_lists(source: Source, name: str, texts: pa.StringArray) -> pa.ListArray:
     """Lists that are written out, as in "[0.5, 1]"."""
-    inner = pc.utf8_trim(column.cast(pa.string()), " []")
-    parts = pc.split_pattern_regex(inner, r"[,;\s]+").combine_chunks()
-    try:
-        values = pc.list_flatten(parts).cast(pa.float64())
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            f"{source.name}: column {name!r} must hold lists of numbers. {error}."
-        ) from error
+    lists = pc.match_substring_regex(texts, _LIST)
+    _refuse(
+        source, pc.invert(lists), f"column {name!r} is not a list of numbers such as [0.5, 1]",
+        "Mend it.",
+    )  # fmt: skip
+    parts = pc.split_pattern_regex(pc.utf8_trim(texts, "[] \t\r\n"), r"\s*[,;\s]\s*")
+    values = pc.list_flatten(parts).cast(pa.float64())
     return pa.ListArray.from_arrays(parts.offsets, values, mask=pc.is_null(parts))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from heatgraph.entries import Entries, Merge
 from heatgraph.errors import InputError
 from heatgraph.tables import columns
 from heatgraph.tables.source import Source
@@ -47,7 +48,9 @@ def _refuse_unknown(
     ).unique()
     examples = ", ".join(repr(value) for value in unknown[:3].to_pylist())
     more = ", ..." if len(unknown) > 3 else ""
-    trimmed = columns.find(pc.utf8_trim_whitespace(unknown), ids.cast(pa.string()))
+    trimmed = columns.find(
+        pc.utf8_trim_whitespace(unknown), pc.utf8_trim_whitespace(ids.cast(pa.string()))
+    )
     hint = " Some differ by blanks only." if len(trimmed) > trimmed.null_count else ""
     raise InputError(
         f"{table.place(row)}: {read[at][row].as_py()!r} in column {names[at]!r} is no id of "
@@ -73,13 +76,18 @@ def check_conflicts(
 
 
 def check_both_ways(
-    links: Source, ids: pa.ChunkedArray, src: Array, dst: Array, weight: Array | None
+    links: Source,
+    ids: pa.ChunkedArray,
+    src: Array,
+    dst: Array,
+    weight: Array | None,
+    duplicates: Literal["error"] | Merge,
 ) -> None:
     """Refuse an edge whose other direction is missing or has another weight."""
-    values = np.ones(len(src)) if weight is None else weight
-    A = sp.coo_array((values, (src, dst)), shape=(len(ids), len(ids))).tocsr()
-    if weight is None:
-        A.data[:] = 1
+    values = np.ones(len(src), dtype=bool) if weight is None else weight
+    entries = Entries.from_coordinates(src, dst, values, (len(ids), len(ids)), "edge")
+    entries.merge_duplicates("max" if weight is None else duplicates)
+    A = entries.matrix
     uneven = sp.coo_array(A - A.T)
     uneven.eliminate_zeros()
     if uneven.nnz:

@@ -22,6 +22,7 @@ def read_features(
     table: Source,
     ids: pa.ChunkedArray,
     taken: set[str],
+    aside: set[str],
     given: Any,
     known: list[str] | None,
     memory: float,
@@ -29,8 +30,9 @@ def read_features(
 ) -> tuple[Any, list[str] | None, str]:
     """Features (n, d), their names, and where they are from; None, None and "" without any.
 
-    `taken` are columns that serve for something else; `given` is what the user says of features,
-    and `known` are the names of a model's features, which are then the ones to find.
+    `taken` are columns that serve for something else, and `aside` those that would if the user had
+    not said otherwise: such a one is no feature unless named. `given` is what the user says of
+    features, and `known` are the names of a model's features, which are then the ones to find.
     """
     if isinstance(given, str) and not given:
         return None, None, ""
@@ -40,16 +42,29 @@ def read_features(
     if known is not None:
         chosen = _known_columns(known, table)
     elif given is not None:
-        chosen = matching([given] if isinstance(given, str) else list(given), names, table.name)
+        patterns = [given] if isinstance(given, str) else list(given)
+        _check_free(patterns, taken, table)
+        chosen = matching(patterns, names, table.name)
     else:
-        lists = [name for name in names if columns.is_list(table, name)]
-        chosen = [name for name in names if name in lists or columns.is_feature(table, name)]
-        unused = [name for name in names if name not in chosen]
+        named = [name for name in names if name not in table.unnamed | aside]
+        chosen = [
+            name for name in named
+            if columns.is_list(table, name) or columns.is_feature(table, name)
+        ]  # fmt: skip
+        used = set(chosen)
+        unused = [name for name in named if name not in used]
         if unused:
             remarks.append(f"{table.name}: not used, being no numbers: {listed(unused)}")
+        for left, why in ((table.unnamed, "having no name"), (aside, "being left aside")):
+            unused = [name for name in names if name in left]
+            if unused:
+                remarks.append(f"{table.name}: not used, {why}: {listed(unused)}")
     if not chosen:
         return None, None, ""
     X, called = _assembled(table, chosen)
+    if known is not None and called != known and sorted(called) == sorted(known):
+        place = {name: at for at, name in enumerate(called)}
+        X, called = X[:, [place[name] for name in known]], known
     if known is not None and called != known:
         raise InputError(
             f"{table.name} has {len(called):,} features and the model {len(known):,}: lists must "
@@ -59,6 +74,19 @@ def read_features(
     if sp.issparse(X):
         how += f", {1 - X.nnz / np.prod(X.shape):.0%} zeros: read as words or counts"
     return X, called, how
+
+
+def _check_free(patterns: list[Any], taken: set[str], table: Source) -> None:
+    for name in patterns:
+        if not isinstance(name, str):
+            raise InputError(
+                f"features must be names of columns, or a table. Got {name!r} among the names."
+            )
+        if name in taken:
+            raise InputError(
+                f"{table.name}: column {name!r} is the id, the label or the split, and cannot be a "
+                "feature as well. Leave it out."
+            )
 
 
 def _is_feature_table(given: Any, table: Source) -> bool:
@@ -120,7 +148,7 @@ def _from_feature_table(
     else:
         table = source_of(given, name)
     node, feature, value = (role.column for role in roles_in(table.table.column_names))
-    if node is None or feature is None or node == feature:
+    if node is None or feature is None or len({node, feature, value}) < 3:
         raise InputError(
             f"{table.name} must have the columns node, feature and value. It has "
             f"{listed(table.table.column_names)}."

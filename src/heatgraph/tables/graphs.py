@@ -16,16 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.datasets.splits import column_split
+from heatgraph.datasets.splits import Split, column_split
 from heatgraph.entries import Merge
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
+from heatgraph.labels import Labels
 from heatgraph.schedule import memory_bytes
 from heatgraph.tables import columns
 from heatgraph.tables.edges import check_both_ways, check_conflicts, positions
 from heatgraph.tables.features import read_features
 from heatgraph.tables.reading import read_source
-from heatgraph.tables.roles import Role, choose, listed
+from heatgraph.tables.roles import USUAL, Role, choose, listed
 from heatgraph.tables.source import Source, is_path, source_of
 
 Array = npt.NDArray[Any]
@@ -144,8 +145,9 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
     ids = columns.read_ids(table, roles["id"].column or "")
     _check_distinct(table, ids, roles["id"])
     taken = {role.column for role in roles.values() if role.column is not None}
+    aside = _left_aside(table, options)
     features, names, described = read_features(
-        table, ids, taken, options.features, options.known_features, memory, remarks
+        table, ids, taken, aside, options.features, options.known_features, memory, remarks
     )
     labels = None
     if roles["label"].column is not None:
@@ -153,10 +155,13 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
     splits = {}
     if roles["split"].column is not None:
         entries = table.column(roles["split"].column).to_pylist()
-        splits[roles["split"].column] = column_split(entries, table.place)
+        split = column_split(entries, table.place)
+        if labels is not None:
+            _check_labelled(table, labels, split)
+        splits[roles["split"].column] = split
     links = _open(edges, "edges", ("source", "target"), options, memory)
     roles |= _edge_roles(links, options)
-    graph = _graph(links, roles, table.name, ids, features, names, options)
+    graph = _graph(links, roles, _called(table, roles["id"]), ids, features, names, options)
     used = {key: str(role) for key, role in roles.items() if role.column is not None}
     return Reading(
         Dataset(table.name, graph, labels, splits),
@@ -199,6 +204,14 @@ def _node_roles(table: Source, options: Options) -> dict[str, Role]:
     return roles
 
 
+def _left_aside(table: Source, options: Options) -> set[str]:
+    """Columns that would be the label or the split, if the user had not said that none is."""
+    none = [role for role in ("label", "split") if getattr(options, role) == ""]
+    names = table.table.column_names
+    found = [choose(role, None, names, table.name).column for role in none]
+    return {column for column in found if column is not None}
+
+
 def _apart(role: str, found: Role, table: Source) -> Role:
     if found.guessed:
         return Role(None, True)
@@ -215,6 +228,27 @@ def _check_distinct(table: Source, ids: pa.ChunkedArray, role: Role) -> None:
             f"{table.place(row)}: id {ids[row].as_py()!r} was there before "
             f"({len(again):,} repeated ids in all). Each node has one row.{other}"
         )
+
+
+def _called(table: Source, role: Role) -> str:
+    """What an unknown id is no id of."""
+    if role.guessed and str(role.column).lower() not in USUAL["id"]:
+        return f"{table.name}, where {role.column!r} was guessed to be the id"
+    return table.name
+
+
+def _check_labelled(table: Source, labels: Array, split: Split) -> None:
+    """Refuse nodes to learn from or to choose by that have no label."""
+    known = Labels.read(labels, len(labels)).known
+    for part in ("train", "val"):
+        nodes = getattr(split, part)
+        missing = nodes[~known[nodes]]
+        if len(missing):
+            raise InputError(
+                f"{table.place(int(missing[0]))}: the split is {part!r}, and there is no label "
+                f"({len(missing):,} such nodes in all). Fill in the label, or leave the split "
+                "blank."
+            )
 
 
 def _edge_roles(links: Source, options: Options) -> dict[str, Role]:
@@ -235,6 +269,11 @@ def _edge_roles(links: Source, options: Options) -> dict[str, Role]:
             f"Name the two columns; there is also {listed(other) or 'no other'}."
         )
     if roles["weight"].column in (roles["source"].column, roles["target"].column):
+        if not roles["weight"].guessed:
+            raise InputError(
+                f"{links.name}: column {roles['weight'].column!r} cannot be both the weight and an "
+                "end of an edge."
+            )
         roles["weight"] = Role(None, True)
     return roles
 
@@ -256,7 +295,7 @@ def _graph(
         if options.duplicates == "error":
             check_conflicts(links, ids, src, dst, weight)
     if options.directed == "refuse":
-        check_both_ways(links, ids, src, dst, weight)
+        check_both_ways(links, ids, src, dst, weight, options.duplicates)
     exact = columns.as_whole_numbers(ids) if pa.types.is_string(ids.type) else ids
     return Graph.from_edges(
         src,

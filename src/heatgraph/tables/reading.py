@@ -36,6 +36,9 @@ DELIMITERS = (",", "\t", ";")
 HEADER_BYTES = 1 << 20
 BLANK = codecs.BOM_UTF8 + b" \t\r\n"
 CHUNK_BYTES = 1 << 20
+# Arrow counts the bytes of a block in 32 bits.
+LARGEST_BLOCK = 1 << 30
+_QUOTED = re.compile(r'(^|[,;\t\r\n])"(?:[^"]|"")*(?:"|$)')
 # What a byte that is not UTF-8 becomes under "surrogateescape".
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -135,6 +138,8 @@ def _read_parquet(path: Path, limit: float) -> Source:
 def _read_csv(path: Path, content: bytes | mmap.mmap, texts: Texts) -> Source:
     """Read what is in a file; `content` is its bytes, unzipped."""
     _check_bytes(path, content)
+    if content.find(b"\n") < 0:
+        content = content[:] + b"\n"  # without it, Arrow finds no header
     head = _head(content)
     names, delimiter = _header(path, head)
     called = column_names(names)
@@ -149,8 +154,9 @@ def _read_csv(path: Path, content: bytes | mmap.mmap, texts: Texts) -> Source:
     )
     quoted = content.find(b'"') >= 0
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted)
-    read = pa.csv.ReadOptions(block_size=2 * len(head))
-    file = pa.BufferReader(content) if isinstance(content, bytes) else path
+    read = pa.csv.ReadOptions(block_size=min(2 * len(head), LARGEST_BLOCK))
+    # Not by its path: Arrow goes by the name there, and would unpack what is called .gz.
+    file = pa.BufferReader(content) if isinstance(content, bytes) else pa.memory_map(str(path))
     try:
         table = pa.csv.read_csv(file, read, parse, convert)
         source = checked(
@@ -191,16 +197,12 @@ def _head(content: bytes | mmap.mmap) -> bytes:
 
 
 def _header(path: Path, head: bytes) -> tuple[list[str], str]:
-    """Names of columns, and what separates them: whatever gives the most."""
-    text = head.decode("utf-8-sig", errors="replace")
-    names: list[str] = []
-    chosen = DELIMITERS[0]
-    for delimiter in DELIMITERS:
-        with _long_values():
-            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            found = next((row for row in rows if row), [])
-        if len(found) > len(names):
-            names, chosen = found, delimiter
+    """Names of columns, and what separates them: what is there most, outside quotation marks."""
+    text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    first = re.split(r"[\r\n]", _QUOTED.sub(r"\1-", text), maxsplit=1)[0]
+    chosen = max(DELIMITERS, key=first.count)
+    with _long_values():
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=chosen))
     if all(_is_number(name) for name in names):
         raise FileFormatError(
             f"{path}, line 1 is {chosen.join(names)!r}, where the names of columns are expected. "

@@ -65,8 +65,9 @@ def existing(name: str, names: list[str], table: str) -> str:
 def matching(patterns: list[str], names: list[str], table: str) -> list[str]:
     """Columns by name or by pattern, such as ``word_*``, in the order of the patterns."""
     found: dict[str, None] = {}
+    known = set(names)
     for pattern in patterns:
-        if pattern in names:
+        if pattern in known:
             found[pattern] = None
             continue
         matches = [name for name in names if fnmatchcase(name, pattern)]

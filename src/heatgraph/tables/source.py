@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,10 +100,10 @@ def checked(source: Source) -> Source:
     """Name columns without a name, and refuse columns of the same name."""
     given = source.table.column_names
     names = column_names(given)
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+    (name, count), *_ = Counter(names).most_common(1) or [("", 0)]
+    if count > 1:
         raise InputError(
-            f"{source.name} has several columns called {repeated[0]!r}. Rename them: a column is "
+            f"{source.name} has {count} columns called {name!r}. Rename them: a column is "
             "found by its name."
         )
     unnamed = frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import gzip
 import io
 import sys
@@ -41,6 +40,8 @@ def predictions_table(
 ) -> pa.Table:
     """A row per node: id, likeliest class, how likely it is, and the probability of each class."""
     best = probabilities.argmax(axis=1)
+    taken = {"prediction", "probability", *(f"probability_{label}" for label in classes.tolist())}
+    id_column = "id" if id_column in taken else id_column
     table = {
         id_column: _column(graph.names),
         "prediction": _column(classes[best]),
@@ -67,9 +68,9 @@ def write_table(table: pa.Table, path: str | Path) -> None:
 
 def table_form(path: str | Path) -> tuple[str, bool]:
     """How a table is written: its delimiter, or "parquet"; and whether under gzip."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    form = _FORMS.get((suffixes[:-1] if zipped else suffixes)[-1:][0] if suffixes else "")
+    name = Path(path).name.lower()
+    zipped = name.endswith(".gz")
+    form = _FORMS.get(Path(name.removesuffix(".gz")).suffix)
     if form is None or (zipped and form == "parquet"):
         raise InputError(
             f"{path}: the name of a table must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet."
@@ -85,9 +86,9 @@ def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
     nodes = {"id": _column(ids)}
     if data.labels is not None:
         labels = Labels.read(data.labels, graph.num_nodes)
-        nodes["label"] = pa.array(
-            [v if k else None for v, k in zip(labels.values.tolist(), labels.known, strict=True)]
-        )
+        values = labels.values.astype(object)
+        values[~labels.known] = None
+        nodes["label"] = _column(values)
     if data.splits:
         parts = np.full(graph.num_nodes, None, dtype=object)
         for part in ("train", "val", "test"):
@@ -104,6 +105,12 @@ def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
             }
         )
     elif graph.features is not None:
+        taken = [name for name in names if name in nodes]
+        if taken:
+            raise InputError(
+                f"a feature cannot be called {taken[0]!r}, which is the name of another column of "
+                "nodes.csv. Rename it."
+            )
         nodes |= {name: pa.array(graph.features[:, at]) for at, name in enumerate(names)}
     upper = sp.triu(graph.adjacency, format="coo")
     edges = {"source": _column(ids[upper.row]), "target": _column(ids[upper.col])}
@@ -118,15 +125,16 @@ def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
 def _column(values: Array) -> pa.Array:
     """Values of one kind as they are; of several kinds, as texts."""
     try:
-        return pa.array(values.tolist() if values.dtype == object else values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values.tolist()])
+        column = pa.array(values.tolist() if values.dtype == object else values)
+        if not pa.types.is_nested(column.type):
+            return column
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        pass
+    return pa.array([None if value is None else str(value) for value in values.tolist()])
 
 
 def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
-    header = io.StringIO()
-    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
-    file.write(header.getvalue().encode())
+    file.write((delimiter.join(map(_quoted, table.column_names)) + "\n").encode())
     plain = io.BytesIO()
     try:
         # Quotation marks only where some value needs them; Arrow refuses to write it without.
@@ -135,6 +143,13 @@ def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
         plain = io.BytesIO()
         _write_rows(table, plain, delimiter, "needed")
     file.write(plain.getbuffer())
+
+
+def _quoted(name: str) -> str:
+    """The name of a column, in quotation marks if it could be taken for something else."""
+    if name and not any(mark in name for mark in ',;\t"\r\n\ufeff'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _write_rows(table: pa.Table, file: Any, delimiter: str, quoting: str) -> None:
@@ -147,5 +162,6 @@ def _zipping(file: BinaryIO, zipped: bool) -> Iterator[Any]:
     if not zipped:
         yield file
         return
-    with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as inner:
+    # Without a name and a time, which would make every file another.
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as inner:
         yield inner

@@ -1,0 +1,118 @@
+import json
+
+import numpy as np
+import pytest
+from strategies import planted
+
+from heatgraph import DGCClassifier
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.splits import Split
+from heatgraph.report.summary import fit_summary, read_summary, training_parts
+from heatgraph.tables.graphs import Options, read_tables
+
+NODES = {
+    "id": ["a", "b", "c", "d", "e"],
+    "label": [7, 9, 7, None, -1],
+    "split": ["train", "train", "val", "test", None],
+    "x": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "title": ["u", "v", "w", "x", "y"],
+}
+EDGES = {"source": ["a", "a", "b", "c"], "target": ["b", "b", "a", "c"]}
+
+
+class TestReading:
+    def test_counts(self):
+        summary = read_summary(read_tables(NODES, EDGES, Options()))
+        assert summary == {
+            "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
+            "weighted": False, "features": 1,
+            "columns": {
+                "id": "id (guessed)", "label": "label (guessed)", "split": "split (guessed)",
+                "source": "source (guessed)", "target": "target (guessed)",
+                "features": "1 from x (guessed)",
+            },
+            "remarks": ["nodes: not used, being no numbers: title"],
+            "classes": {"7": 2, "9": 1}, "unlabelled": 2,
+            "split": {"train": 2, "val": 1, "test": 1},
+        }  # fmt: skip
+        json.dumps(summary)
+
+    def test_without_labels_and_split(self):
+        edges = EDGES | {"weight": [0.5, 0.5, 0.5, 2.0]}
+        summary = read_summary(read_tables({"id": NODES["id"]}, edges, Options()))
+        assert not {"classes", "unlabelled", "split"} & set(summary)
+        assert summary["weighted"]
+        assert summary["features"] == 0
+
+
+class TestParts:
+    def test_nothing_says_so(self):
+        graph, labels = planted()
+        assert training_parts(Dataset("any", graph, labels)) == (None, None, None)
+
+    def test_test_nodes_without_a_label_are_not_judged(self):
+        reading = read_tables(NODES, EDGES, Options())
+        train, val, test = training_parts(reading.data)
+        assert train.tolist() == [0, 1]
+        assert val.tolist() == [2]
+        assert test is None
+
+    def test_an_empty_part_is_none(self):
+        graph, labels = planted()
+        split = Split(np.arange(10), np.arange(0), np.arange(20, 30))
+        _, val, test = training_parts(Dataset("any", graph, labels, {"s": split}))
+        assert val is None
+        assert test.tolist() == list(range(20, 30))
+
+
+class TestFitting:
+    def fitted(self, data, **settings):
+        train, val, _ = training_parts(data)
+        return DGCClassifier(**settings).fit(data.graph, data.labels, train, val)
+
+    def test_against_hand_counts(self):
+        graph, labels = planted(n=120)
+        labels = np.array(["x", "y", "z"])[labels].astype(object)
+        labels[100:] = None
+        split = Split(np.arange(1, 32), np.arange(40, 70), np.arange(70, 120))
+        data = Dataset("any", graph, labels, {"s": split})
+        model = self.fitted(data, T=[0.0, 2.0], weight_decay=1e-3, feature_scaling="rows")
+        alone = self.fitted(data, T=0.0, weight_decay=[1e-3, 1e-2], feature_scaling="rows")
+        summary = fit_summary(model, data, alone)
+        # Nodes 1 to 31 are 11 y, 10 z and 10 x.
+        assert summary["majority_accuracy"] == np.mean(labels[split.val] == "y")
+        predicted = model.predict()
+        judged = np.arange(70, 100)
+        assert summary["test_nodes"] == 30
+        assert summary["test_accuracy"] == pytest.approx(
+            np.mean(predicted[judged] == labels[judged])
+        )
+        assert summary["training_nodes"] == 31
+        assert summary["validated_by"] == "30 validation nodes"
+        assert summary["validation_accuracy"] == model.validation_accuracy_
+        assert summary["features_alone_accuracy"] == alone.validation_accuracy_
+        assert summary["T"] == model.T_
+        assert summary["settings_tried"] == len(model.search_)
+        assert summary["feature_scaling"] == "rows"
+        json.dumps(summary)
+
+    def test_by_cross_validation(self):
+        graph, labels = planted()
+        data = Dataset("any", graph, labels)
+        model = self.fitted(data, T=[0.0, 2.0], weight_decay=1e-3, feature_scaling="rows")
+        summary = fit_summary(model, data, None)
+        assert summary["validated_by"] == "cross-validation"
+        assert summary["training_nodes"] == 90
+        assert summary["majority_accuracy"] == pytest.approx(1 / 3)
+        assert summary["features_alone_accuracy"] is None
+        assert "test_accuracy" not in summary
+
+    def test_without_a_search_and_features(self):
+        graph, labels = planted(kind=None)
+        data = Dataset("any", graph, labels)
+        model = self.fitted(data, T=2.0, weight_decay=1e-3)
+        summary = fit_summary(model, data, None)
+        assert summary["feature_scaling"] is None
+        if model.validation_accuracy_ is None:
+            assert summary["validated_by"] is None
+        json.dumps(summary)
