@@ -37,7 +37,8 @@ def published(name, data, seed=None):
 def test_published_settings_give_the_published_accuracy(citations):
     name, data = citations
     accuracies = [
-        100 * published(name, data, seed).score(None, data.labels, data.split.test) for seed in range(10)
+        100 * published(name, data, seed).score(None, data.labels, data.split.test)
+        for seed in range(10)
     ]
     assert np.mean(accuracies) == pytest.approx(PUBLISHED[name][-1], abs=0.3)
 

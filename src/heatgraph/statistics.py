@@ -27,7 +27,7 @@ from heatgraph.labels import Labels
 from heatgraph.theory import Spectrum, spectrum
 
 # Agreement of features is measured on so many edges.
-SAMPLED_EDGES = 50_000
+SAMPLED_EDGES = 20_000
 # Fewer edges between labelled nodes than this say little.
 FEW_EDGES = 30
 # Homophily or agreement above the first helps; homophily below the second does not. (Features that

@@ -137,7 +137,7 @@ class TestRoles:
     def test_a_column_serves_once(self):
         nodes = {"label": ["a", "b"], "x": [1, 2]}
         assert from_tables(nodes, EDGE, id="label").labels is None
-        edges = {"value": ["a"], "other": ["b"]}
+        edges = {"weight": ["a"], "other": ["b"]}
         assert from_tables(PAIR, edges).graph.weights is None
 
     def test_a_label_that_is_left_aside_is_no_feature(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,14 +17,25 @@ if TYPE_CHECKING:
     from heatgraph.datasets.catalogue import Entry
 
 
+class Format(str, Enum):
+    """Forms of tables."""
+
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+
+
 def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", help="Write it as nodes.csv and edges.csv into this folder."),
+        typer.Option("--export", help="Write it as tables of nodes and edges into this folder."),
     ] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="Of the tables that are exported.")
+    ] = Format.csv,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -37,7 +49,7 @@ def datasets(
             raise typer.BadParameter("--export needs the name of a data set.")
         _list(voice, list(DATASETS.values()))
     else:
-        _show(voice, name, export)
+        _show(voice, name, export, f".{format.value}")
 
 
 def _list(voice: Voice, entries: list[Entry]) -> None:
@@ -66,7 +78,7 @@ def _described(entry: Entry) -> dict[str, Any]:
     return described | {"published": published}
 
 
-def _show(voice: Voice, name: str, export: Path | None) -> None:
+def _show(voice: Voice, name: str, export: Path | None, suffix: str) -> None:
     from heatgraph.datasets.catalogue import load_dataset
     from heatgraph.errors import InputError
     from heatgraph.tables.writing import write_dataset
@@ -89,14 +101,16 @@ def _show(voice: Voice, name: str, export: Path | None) -> None:
     if export is not None:
         with voice.working("writing tables"), writing(export):
             export.mkdir(parents=True, exist_ok=True)
-            written = [str(path) for path in write_dataset(data, export)]
-        voice.say(f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export)}")
+            written = [str(path) for path in write_dataset(data, export, suffix)]
+        voice.say(
+            f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export, suffix)}"
+        )
     texts = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
     voice.json({"name": name, **statistics, "splits": splits, **texts, "wrote": written})
 
 
-def _fit_command(folder: Path) -> str:
+def _fit_command(folder: Path, suffix: str) -> str:
     """What to type to fit the tables in a folder."""
-    nodes, edges, features = (folder / f"{table}.csv" for table in ("nodes", "edges", "features"))
+    nodes, edges, features = (folder / (n + suffix) for n in ("nodes", "edges", "features"))
     command = f'heatgraph fit "{nodes}" "{edges}"'
     return f'{command} --features "{features}"' if features.exists() else command

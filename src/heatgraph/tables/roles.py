@@ -10,12 +10,12 @@ from heatgraph.errors import InputError
 
 # What columns are usually called, in lower case, the likeliest first.
 USUAL = {
-    "id": ("id", "node", "node_id", "nodeid", "node id", "name", "key"),
+    "id": ("id", "node", "node_id", "nodeid", "node id"),
     "label": ("label", "labels", "class", "y", "category", "target"),
     "split": ("split", "subset"),
     "source": ("source", "src", "from", "u", "node1", "node_1", "source_id", "start", "head"),
     "target": ("target", "dst", "to", "v", "node2", "node_2", "target_id", "end", "tail"),
-    "weight": ("weight", "w", "weights", "value"),
+    "weight": ("weight", "w", "weights"),
     "feature": ("feature", "word", "term", "column", "feature_id"),
     "value": ("value", "count", "weight", "val"),
 }

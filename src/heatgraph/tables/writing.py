@@ -78,8 +78,11 @@ def table_form(path: str | Path) -> tuple[str, bool]:
     return form, zipped
 
 
-def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
-    """Write a data set as tables: nodes.csv, edges.csv, and features.csv if it has sparse ones."""
+def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> list[Path]:
+    """Write a data set as tables of nodes and edges, and of features if they are sparse.
+
+    They are called nodes, edges and features, with a suffix that tells their form.
+    """
     folder, graph = Path(folder), data.graph
     ids = graph.names
     names = graph.feature_names or [f"f{at}" for at in range(graph.num_features)]
@@ -97,7 +100,7 @@ def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
     tables = {}
     if sp.issparse(graph.features):
         X = sp.coo_array(graph.features)
-        tables["features.csv"] = pa.table(
+        tables["features"] = pa.table(
             {
                 "node": _column(ids[X.row]),
                 "feature": pa.array(np.array(names, dtype=object)[X.col]),
@@ -109,17 +112,18 @@ def write_dataset(data: Dataset, folder: str | Path) -> list[Path]:
         if taken:
             raise InputError(
                 f"a feature cannot be called {taken[0]!r}, which is the name of another column of "
-                "nodes.csv. Rename it."
+                "the nodes. Rename it."
             )
         nodes |= {name: pa.array(graph.features[:, at]) for at, name in enumerate(names)}
     upper = sp.triu(graph.adjacency, format="coo")
     edges = {"source": _column(ids[upper.row]), "target": _column(ids[upper.col])}
     if graph.weights is not None:
         edges["weight"] = pa.array(upper.data)
-    tables |= {"nodes.csv": pa.table(nodes), "edges.csv": pa.table(edges)}
-    for name, table in sorted(tables.items()):
-        write_table(table, folder / name)
-    return [folder / name for name in sorted(tables)]
+    tables |= {"nodes": pa.table(nodes), "edges": pa.table(edges)}
+    paths = {name: folder / (name + suffix) for name in sorted(tables)}
+    for name, path in paths.items():
+        write_table(tables[name], path)
+    return list(paths.values())
 
 
 def _column(values: Array) -> pa.Array:
