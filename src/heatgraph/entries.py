@@ -202,8 +202,11 @@ def check_finite(matrix: Any, name: str) -> None:
     else:
         for start in range(0, len(matrix), _ROWS_PER_CHECK):
             block = matrix[start : start + _ROWS_PER_CHECK]
-            rows, columns = np.nonzero(~np.isfinite(block))
-            if len(rows) and first is None:
+            finite = np.isfinite(block)
+            if finite.all():
+                continue
+            rows, columns = np.nonzero(~finite)
+            if first is None:
                 first = (start + rows[0], columns[0], block[rows[0], columns[0]])
             count += len(rows)
     if first is not None:

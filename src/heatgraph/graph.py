@@ -479,6 +479,8 @@ def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
         raise InputError(
             f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
         )
+    if ids.dtype.kind in "iuSU" and len(set(ids.tolist())) == num_nodes:
+        return ids
     seen: set[Any] = set()
     for position, name in enumerate(ids.tolist()):
         try:

@@ -4,9 +4,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from heatgraph.errors import InputError
+from heatgraph.tables import columns
 from heatgraph.tables.graphs import Options, from_tables, read_tables
 
 EDGE = {"source": ["a"], "target": ["b"]}
@@ -427,3 +430,25 @@ class TestKnownFeatures:
     def test_a_feature_that_is_no_number(self):
         with pytest.raises(InputError, match="'n' has 'u' among numbers"):
             read_tables(NODES, EDGE, Options(known_features=["n"]))
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1))
+def test_whole_numbers_lose_nothing(values):
+    texts = pa.chunked_array(
+        [[None if value is None else str(value) for value in values]], pa.string()
+    )
+    assert columns.as_whole_numbers(texts).to_pylist() == values
+
+
+@pytest.mark.parametrize("text", ["007", "+7", "-0", "00", " 7", "7 ", "1_000", "1e3", "0x1", "٣"])
+def test_what_is_not_a_number_written_out_stays_a_text(text):
+    for others in (["12", "-5"], [None], [], [None, "3"]):
+        texts = pa.chunked_array([[*others, text]], pa.string())
+        assert columns.as_whole_numbers(texts).to_pylist() == [*others, text]
+
+
+@pytest.mark.parametrize(
+    "value", [9, 10, 99, 100, -9, -10, 2**63 - 1, -(2**63), 10**18, 10**18 - 1]
+)
+def test_the_length_of_a_number(value):
+    assert columns._written_length(pa.chunked_array([[value]])).as_py() == len(str(value))

@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 SPARSE_COLUMNS, SPARSE_SHARE = 20, 0.8
 # So many values tell whether a column of texts was meant to be numbers.
 FIRST_VALUES = 100
+_POWERS_OF_TEN = np.array([10**power for power in range(1, 20)], dtype=np.uint64)
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|NaN|inf)"
 _LIST = rf"^\s*\[\s*({_NUMBER})(\s*[,;\s]\s*({_NUMBER}))*\s*\]\s*$"
 
@@ -39,7 +40,8 @@ def read_ids(source: Source, name: str) -> pa.ChunkedArray:
     if _is_text(column.type):
         missing = pc.or_(missing, pc.equal(pc.fill_null(column, ""), ""))
     _refuse(source, missing, f"column {name!r} is blank, where an id is expected", "Fill it in.")
-    return column
+    # Numbers are found faster than texts, and make better names of nodes.
+    return as_whole_numbers(column) if _is_text(column.type) else column
 
 
 def read_labels(source: Source, name: str) -> Array:
@@ -67,8 +69,17 @@ def as_whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         numbers = pc.cast(texts, pa.int64())
     except pa.ArrowInvalid:
         return texts
-    same = pc.all(pc.equal(pc.cast(numbers, pa.string()), texts)).as_py()
-    return numbers if same else texts
+    # Whatever else reads as a number (007, +7, -0) is longer than the number written out.
+    return numbers if pc.sum(pc.binary_length(texts)) == _written_length(numbers) else texts
+
+
+def _written_length(numbers: pa.ChunkedArray) -> pa.Scalar:
+    """How many signs and digits whole numbers take in all."""
+    values = numbers.drop_null().to_numpy()
+    negative = values < 0
+    sizes = np.where(negative, ~values, values).astype(np.uint64) + negative
+    digits = np.searchsorted(_POWERS_OF_TEN, sizes, side="right") + 1
+    return pa.scalar(int(digits.sum() + negative.sum()))
 
 
 def read_weights(source: Source, name: str) -> Array:

@@ -8,6 +8,7 @@ table of their own, with a row for each value that is not zero: node, feature, v
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -144,24 +145,23 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
     roles = _node_roles(table, options)
     ids = columns.read_ids(table, roles["id"].column or "")
     _check_distinct(table, ids, roles["id"])
-    taken = {role.column for role in roles.values() if role.column is not None}
-    aside = _left_aside(table, options)
-    features, names, described = read_features(
-        table, ids, taken, aside, options.features, options.known_features, memory, remarks
-    )
-    labels = None
-    if roles["label"].column is not None:
-        labels = columns.read_labels(table, roles["label"].column)
-    splits = {}
-    if roles["split"].column is not None:
-        entries = table.column(roles["split"].column).to_pylist()
-        split = column_split(entries, table.place)
-        if labels is not None:
-            _check_labelled(table, labels, split)
-        splits[roles["split"].column] = split
-    links = _open(edges, "edges", ("source", "target"), options, memory)
-    roles |= _edge_roles(links, options)
-    graph = _graph(links, roles, _called(table, roles["id"]), ids, features, names, options)
+    with ThreadPoolExecutor(1) as pool:
+        # Edges on one core, the rest of the nodes on another.
+        linked = pool.submit(_read_edges, edges, _called(table, roles["id"]), ids, options, memory)
+        taken = {role.column for role in roles.values() if role.column is not None}
+        aside = _left_aside(table, options)
+        features, names, described = read_features(
+            table, ids, taken, aside, options.features, options.known_features, memory, remarks
+        )
+        labels = None
+        if roles["label"].column is not None:
+            labels = columns.read_labels(table, roles["label"].column)
+        splits = {}
+        if roles["split"].column is not None:
+            splits[roles["split"].column] = _split(table, roles["split"].column, labels)
+    links, edge_roles, graph = linked.result()
+    graph = graph if features is None else graph.with_features(features, names)
+    roles |= edge_roles
     used = {key: str(role) for key, role in roles.items() if role.column is not None}
     return Reading(
         Dataset(table.name, graph, labels, splits),
@@ -237,8 +237,11 @@ def _called(table: Source, role: Role) -> str:
     return table.name
 
 
-def _check_labelled(table: Source, labels: Array, split: Split) -> None:
-    """Refuse nodes to learn from or to choose by that have no label."""
+def _split(table: Source, column: str, labels: Array | None) -> Split:
+    """Read a split, and refuse nodes to learn from or to choose by that have no label."""
+    split = column_split(table.column(column).to_pylist(), table.place)
+    if labels is None:
+        return split
     known = Labels.read(labels, len(labels)).known
     for part in ("train", "val"):
         nodes = getattr(split, part)
@@ -249,6 +252,7 @@ def _check_labelled(table: Source, labels: Array, split: Split) -> None:
                 f"({len(missing):,} such nodes in all). Fill in the label, or leave the split "
                 "blank."
             )
+    return split
 
 
 def _edge_roles(links: Source, options: Options) -> dict[str, Role]:
@@ -278,15 +282,12 @@ def _edge_roles(links: Source, options: Options) -> dict[str, Role]:
     return roles
 
 
-def _graph(
-    links: Source,
-    roles: dict[str, Role],
-    nodes: str,
-    ids: pa.ChunkedArray,
-    features: Any,
-    names: list[str] | None,
-    options: Options,
-) -> Graph:
+def _read_edges(
+    edges: Any, nodes: str, ids: pa.ChunkedArray, options: Options, memory: float
+) -> tuple[Source, dict[str, Role], Graph]:
+    """Read the table of edges into a graph without features."""
+    links = _open(edges, "edges", ("source", "target"), options, memory)
+    roles = _edge_roles(links, options)
     ends = [roles[role].column or "" for role in ("source", "target")]
     src, dst = positions(links, ends, ids, nodes)
     weight = None
@@ -296,15 +297,13 @@ def _graph(
             check_conflicts(links, ids, src, dst, weight)
     if options.directed == "refuse":
         check_both_ways(links, ids, src, dst, weight, options.duplicates)
-    exact = columns.as_whole_numbers(ids) if pa.types.is_string(ids.type) else ids
-    return Graph.from_edges(
+    graph = Graph.from_edges(
         src,
         dst,
         weight,
         len(ids),
-        features=features,
-        node_ids=columns.to_numpy(exact),
-        feature_names=names,
+        node_ids=columns.to_numpy(ids),
         symmetrize=None if options.directed == "refuse" else options.directed,
         duplicates=options.duplicates,
     )
+    return links, roles, graph

@@ -19,7 +19,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -33,11 +32,11 @@ from heatgraph.tables.source import Source, checked, column_names
 SHARE_OF_MEMORY = 0.5
 GZIP = b"\x1f\x8b"
 DELIMITERS = (",", "\t", ";")
-HEADER_BYTES = 1 << 20
+HEADER_BYTES = 1 << 16
 BLANK = codecs.BOM_UTF8 + b" \t\r\n"
 CHUNK_BYTES = 1 << 20
-# Arrow counts the bytes of a block in 32 bits.
-LARGEST_BLOCK = 1 << 30
+# What Arrow reads at a time: a row has to fit, and it counts bytes in 32 bits.
+BLOCK_BYTES, LARGEST_BLOCK = 1 << 20, 1 << 30
 _QUOTED = re.compile(r'(^|[,;\t\r\n])"(?:[^"]|"")*(?:"|$)')
 # What a byte that is not UTF-8 becomes under "surrogateescape".
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -76,8 +75,9 @@ def read_source(path: str | Path, texts: Texts, memory: float) -> Source:
         raise _too_large(path, limit)
     if not start:
         raise FileFormatError(_EMPTY.format(path))
-    with path.open("rb") as file, _mapped(file) as content:
-        return _read_csv(path, content, texts)
+    with path.open("rb") as file:
+        # Unmapped when Arrow has let go of it.
+        return _read_csv(path, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), texts)
 
 
 _EMPTY = "{} is empty. Expected a line with the names of the columns, and rows below it."
@@ -97,10 +97,6 @@ def _too_large(path: Path, limit: float) -> MemoryBudgetError:
         f"{path} holds more than {readable_bytes(limit)}, which is what the memory budget leaves "
         "for reading. Raise the budget, or read less."
     )
-
-
-def _mapped(file: Any) -> mmap.mmap:
-    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _unzipped(path: Path, limit: float) -> bytes:
@@ -154,9 +150,9 @@ def _read_csv(path: Path, content: bytes | mmap.mmap, texts: Texts) -> Source:
     )
     quoted = content.find(b'"') >= 0
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted)
-    read = pa.csv.ReadOptions(block_size=min(2 * len(head), LARGEST_BLOCK))
+    read = pa.csv.ReadOptions(block_size=min(max(2 * len(head), BLOCK_BYTES), LARGEST_BLOCK))
     # Not by its path: Arrow goes by the name there, and would unpack what is called .gz.
-    file = pa.BufferReader(content) if isinstance(content, bytes) else pa.memory_map(str(path))
+    file = pa.BufferReader(pa.py_buffer(content))
     try:
         table = pa.csv.read_csv(file, read, parse, convert)
         source = checked(
