@@ -368,8 +368,8 @@ class TestFeatureTable:
 
     def test_from_files(self, csv):
         path = csv("node,feature,value\na,007,1\nb,7,2\n", "features.csv")
-        for given in (path, str(path)):
-            graph = from_tables(PAIR, EDGE, features=given).graph
+        for path_or_text in (path, str(path)):
+            graph = from_tables(PAIR, EDGE, features=path_or_text).graph
             assert graph.feature_names == ["007", "7"]
             assert graph.features.toarray().tolist() == [[1, 0], [0, 2]]
 
