@@ -16,6 +16,9 @@ settings.register_profile(
 )
 settings.load_profile("heatgraph")
 
+# Under --doctest-modules, the one of a folder would be taken for this one.
+collect_ignore_glob = ["*conftest.py"]
+
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
 
