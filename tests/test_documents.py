@@ -56,6 +56,12 @@ def test_the_readmes_commands_run(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout)
+    shown = re.search(r"```text\n(.*?)```", text, re.DOTALL)[1].splitlines()
+    for table, column in (("nodes", 0), ("edges", 1)):
+        with (tmp_path / "blocks" / f"{table}.csv").open() as file:
+            for row in shown:
+                start = re.split(r",?\.\.\.\s+", row)[column] if "..." in row else row
+                assert next(file).startswith(start)
     assert "likely to help" in printed[1]
     rows = printed[3].splitlines()
     assert rows == (tmp_path / "predictions.csv").read_text().splitlines()

@@ -384,16 +384,21 @@ class TestPyG:
             from_pyg(data)
         assert from_pyg(data, duplicates="sum").graph.adjacency[0, 1] == 3
 
-    def test_one_column_of_edge_attributes_are_weights(self, torch, pyg):
+    def test_weights_are_what_is_named_so(self, torch, pyg):
         data = pyg.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         for shape in ((2,), (2, 1)):
             data.edge_attr = torch.full(shape, 3.0)
-            assert from_pyg(data).graph.adjacency[0, 1] == 3
+            assert from_pyg(data).graph.weights is None
+            assert from_pyg(data, weight="edge_attr").graph.adjacency[0, 1] == 3
         data.edge_weight = torch.full((2, 1), 5.0)
         assert from_pyg(data).graph.adjacency[0, 1] == 5
-        data.edge_weight, data.edge_attr = None, torch.ones(2, 3)
+        assert from_pyg(data, weight=None).graph.weights is None
+        data.edge_weight, data.edge_attr = None, torch.randn(2, 3)
+        assert from_pyg(data).graph.weights is None
         with pytest.raises(InputError, match=r"edge_attr must be one weight.*\(2, 3\).*edge_w"):
-            from_pyg(data)
+            from_pyg(data, weight="edge_attr")
+        data.x = torch.eye(2)
+        assert DiffuseFeatures(T=1.0)(data).edge_attr is data.edge_attr
 
     def test_labels(self, torch):
         data = SimpleNamespace(edge_index=[[0, 1], [1, 0]], num_nodes=3)
@@ -692,7 +697,7 @@ class TestDiffuseFeatures:
         transform = DiffuseFeatures(T=2, K=4, cat=True)
         assert repr(transform) == (
             "DiffuseFeatures(scheme=Euler(T=2.0, K=4), self_loops=True, cat=True, attr='x', "
-            "tol=1e-06, symmetrize=None, duplicates='error')"
+            "tol=1e-06, weight='edge_weight', symmetrize=None, duplicates='error')"
         )
         names = {"DiffuseFeatures": DiffuseFeatures, "Euler": Euler}
         assert repr(eval(repr(transform), names)) == repr(transform)

@@ -59,7 +59,7 @@ class Labels:
         elif values.dtype.kind in "bUS":
             known = np.ones(num_nodes, dtype=bool)
         elif values.dtype.kind == "O":
-            known = np.array([not _is_missing(value) for value in values], dtype=bool)
+            known = np.array([not is_missing(value) for value in values], dtype=bool)
             fractions = [isinstance(value, float) and not value.is_integer() for value in values]
             _check_whole(np.flatnonzero(known & fractions), values)
         else:
@@ -135,7 +135,8 @@ def _check_whole(fractions: Indices, values: Array) -> None:
         )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether an entry stands for no label: None, NaN, pandas' NA or -1."""
     if value is None or type(value).__name__ == "NAType":
         return True
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):

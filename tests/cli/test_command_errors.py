@@ -131,7 +131,7 @@ MORE_CASES = {
     "a folder": (nothing, ("fit", ".", "edges.csv"), ". is a folder. Name a file."),
     "no column of labels": (
         replaced("nodes.csv", b"label", b"remark"), FIT,
-        "nodes.csv has no column that is called label", "--label",
+        "no column of nodes.csv was found or named for them. Name it with --label", "--label",
     ),
     "a feature that is blank": (
         with_cell("nodes.csv", 12, 3, ""), FIT, "nodes.csv, line 12", "'f1'",

@@ -9,6 +9,7 @@ import shutil
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -135,7 +136,6 @@ def test_json_has_the_same_numbers_and_nothing_beside_it(folder, run):
 def test_quiet_is_silent(model, folder, run):
     for arguments in (
         ("fit", *TABLES, *FIXED, "-o", "p.csv"),
-        ("fit", *TABLES, *FIXED, "--json"),
         ("predict", "model", *TABLES, "-o", "p.csv"),
         ("tune", *TABLES, "--T", "1,2", "--weight-decay", "1"),
         ("explain", "model", *TABLES, "--node", "n1"),
@@ -648,3 +648,65 @@ def test_every_command_has_help(run, name):
     assert f"Usage: heatgraph {name}" in done.out
     assert "--json" in done.out
     assert "--quiet" in done.out
+
+
+def test_a_report_that_is_asked_for_comes_even_if_quiet(folder, run):
+    done = run("fit", *TABLES, *FIXED, "--json", "--quiet")
+    assert json.loads(done.out)["read"]["columns"]["id"] == {"column": "id", "guessed": True}
+    assert done.err == ""
+
+
+def test_a_split_that_names_test_nodes_alone(folder, run):
+    nodes = pd.read_csv(folder / "nodes.csv", dtype=str, keep_default_na=False)
+    nodes["split"] = ["test" if at % 4 == 0 else "" for at in range(len(nodes))]
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    report = json.loads(run("fit", *TABLES, *FIXED, "--json").out)
+    labelled = nodes[nodes["label"] != ""]
+    assert report["chosen"]["test_nodes"] == (labelled["split"] == "test").sum()
+    assert report["chosen"]["training_nodes"] == (labelled["split"] == "").sum()
+
+
+def test_a_warning_comes_once(folder, run):
+    nodes = pd.read_csv(folder / "nodes.csv", dtype=str, keep_default_na=False)
+    labelled = nodes.index[nodes["label"] != ""]
+    nodes["split"] = ""
+    nodes.loc[labelled, "split"] = ["val" if at % 3 == 0 else "train" for at in labelled]
+    (first,) = labelled[nodes.loc[labelled, "split"] == "val"][:1]
+    nodes.loc[first, "label"] = "never seen"
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    done = run("fit", *TABLES, "--T", "1,2", "--weight-decay", "1")
+    assert done.code == 0
+    assert done.err.count("never seen") == 1
+
+
+def test_the_version_at_once(run):
+    done = run("--version")
+    assert (done.code, done.out) == (0, f"heatgraph {hg.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piece"),
+    [
+        (("--scheme", "heat", "--K", "5"), "--scheme heat takes no --K"),
+        (("--scheme", "rk4"), "--scheme rk4 needs a number of steps, --K"),
+    ],
+)
+def test_schemes_and_steps_must_fit(folder, run, arguments, piece):
+    done = run("fit", *TABLES, *arguments)
+    assert done.code == 2
+    assert piece in " ".join(done.err.split())
+
+
+def test_plots_of_files_with_signs_in_their_names(folder, run):
+    (folder / "x$_$.csv").write_bytes((folder / "nodes.csv").read_bytes())
+    done = run(
+        "tune", "x$_$.csv", "edges.csv", "--T", "1,2", "--weight-decay", "1", "--plot", "t.png"
+    )
+    assert done.code == 0, done.err
+
+
+def test_features_that_the_model_does_not_need(model, folder, run):
+    done = run("predict", "model", *TABLES, "-o", "q.csv", "--features", "nonsense")
+    assert done.code == 1
+    assert "Got 'nonsense', which is no name of a table" in done.err
+    assert "(the model's)" in run("predict", "model", *TABLES, "-o", "q.csv").out

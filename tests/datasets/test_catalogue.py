@@ -119,6 +119,11 @@ def test_a_folder_that_is_not_there(monkeypatch):
         load_dataset("cora")
 
 
+def test_what_is_bundled_needs_no_folder(monkeypatch):
+    monkeypatch.setenv("HEATGRAPH_DATA", "/no/such")
+    assert load_dataset("karate").graph.num_nodes == 34
+
+
 def test_the_folder_is_looked_in_first(planetoid_folder, monkeypatch):
     def fail(*_, **__):
         raise AssertionError("nothing needs to be downloaded")

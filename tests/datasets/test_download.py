@@ -124,6 +124,8 @@ def test_no_network(server, tmp_path, monkeypatch):
     with pytest.raises(DownloadError, match=r"could not be fetched .*HEATGRAPH_DATA") as error:
         fetch_planetoid("toy", tmp_path)
     assert isinstance(error.value, OSError)
+    assert "Failed to establish a new connection" in str(error.value)
+    assert "Max retries" not in str(error.value)
 
 
 def test_certificates_are_verified(server, tmp_path, monkeypatch):

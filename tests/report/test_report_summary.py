@@ -27,10 +27,10 @@ class TestReading:
             "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
             "weighted": False, "features": 1,
             "columns": {
-                "id": "id (guessed)", "label": "label (guessed)", "split": "split (guessed)",
-                "source": "source (guessed)", "target": "target (guessed)",
-                "features": "1 from x (guessed)",
+                key: {"column": key, "guessed": True}
+                for key in ("id", "label", "split", "source", "target")
             },
+            "features_from": "1 from x (guessed)",
             "remarks": ["nodes: not used, being no numbers: title"],
             "classes": {"7": 2, "9": 1}, "unlabelled": 2,
             "split": {"train": 2, "val": 1, "test": 1},

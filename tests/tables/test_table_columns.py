@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
@@ -252,7 +253,7 @@ class TestFeatures:
         assert sp.issparse(graph.features)
         assert_array_equal(graph.features.toarray(), X)
         reading = read_tables(nodes, none, Options())
-        assert "zeros: read as words or counts" in reading.roles["features"]
+        assert "zeros: read as words or counts" in reading.features
         for dense in (
             nodes | {"w0": -X[:, 0] - 1},
             nodes | {f"v{at}": X[:, 0] + 1 for at in range(9)},
@@ -389,7 +390,7 @@ class TestFeatureTable:
             ({"node": ["a"], "feature": ["u"], "value": [None]}, "'value' is blank"),
             ({"node": ["a"], "feature": ["u"], "value": ["x"]}, "has 'x' among numbers"),
             ({"node": ["a"], "feature": ["u"], "value": [np.inf]}, "'value' is inf"),
-            ({"node": [], "feature": [], "value": []}, "no columns"),
+            ({"node": [], "feature": [], "value": []}, "has no rows"),
         ],
     )
     def test_bad_tables(self, columns, message):
@@ -440,11 +441,19 @@ def test_whole_numbers_lose_nothing(values):
     assert columns.as_whole_numbers(texts).to_pylist() == values
 
 
-@pytest.mark.parametrize("text", ["007", "+7", "-0", "00", " 7", "7 ", "1_000", "1e3", "0x1", "٣"])
+@pytest.mark.parametrize(
+    "text", ["007", "+7", "-0", "00", " 7", "7 ", "1_000", "1e3", "0x1", "0xF", "0XFFFFFFFFF", "٣"]
+)
 def test_what_is_not_a_number_written_out_stays_a_text(text):
     for others in (["12", "-5"], [None], [], [None, "3"]):
         texts = pa.chunked_array([[*others, text]], pa.string())
         assert columns.as_whole_numbers(texts).to_pylist() == [*others, text]
+
+
+def test_hexadecimal_texts_stay_texts():
+    for texts in (["0xFFFFFFFFF", "0xFFFFFFFFE"], ["0xFFFFFFFFFF", "0xF"]):
+        column = pa.chunked_array([texts])
+        assert columns.as_whole_numbers(column).to_pylist() == texts
 
 
 @pytest.mark.parametrize(
@@ -452,3 +461,54 @@ def test_what_is_not_a_number_written_out_stays_a_text(text):
 )
 def test_the_length_of_a_number(value):
     assert columns._written_length(pa.chunked_array([[value]])).as_py() == len(str(value))
+
+
+class TestLabelsThatAreMeasurements:
+    def test_fractions_are_refused_with_their_place(self, csv):
+        with pytest.raises(InputError, match="row 1 .*'label' has 2.5, where a class is expected"):
+            from_tables(PAIR | {"label": [1.0, 2.5]}, EDGE)
+        rows = "".join(f"n{at},{at / 7}\n" for at in range(40))
+        with pytest.raises(InputError, match=r"line 3: .*0.142.* \(34 such in all\). Bin"):
+            from_tables(csv("id,label\n" + rows), {"source": ["n1"], "target": ["n2"]})
+
+    def test_a_few_versions_are_classes(self, csv):
+        path = csv("id,label\na,1.5\nb,2.0\n")
+        assert from_tables(path, EDGE).labels.tolist() == ["1.5", "2.0"]
+        assert from_tables(PAIR | {"label": [1.0, np.nan]}, EDGE).labels[0] == 1
+
+
+def test_a_title_that_is_a_number_is_no_fault():
+    titles = ["1984", "Brave New World", "Dune"]
+    nodes = {"id": ["a", "b", "c"], "title": titles, "x": [1, 2, 3]}
+    reading = read_tables(nodes, EDGE, Options())
+    assert reading.data.graph.feature_names == ["x"]
+    assert reading.remarks == ["nodes: not used, being no numbers: title"]
+
+
+@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
+def test_categories_of_polars(kind):
+    polars = pytest.importorskip("polars")
+    wanted = polars.Categorical if kind == "Categorical" else polars.Enum(["a", "b", "u"])
+    frame = polars.DataFrame({"id": ["a", "b"], "label": ["u", None]}).cast(wanted)
+    data = from_tables(frame, EDGE)
+    assert data.graph.names.tolist() == ["a", "b"]
+    assert data.labels.tolist() == ["u", None]
+
+
+def test_names_of_features_in_an_array():
+    for names in (np.array(["x", "e"]), pd.Index(["x", "e"]), ["x", "e"]):
+        graph = from_tables(NODES, EDGE, features=names).graph
+        assert graph.feature_names == ["x", "e[0]", "e[1]"]
+
+
+def test_a_model_takes_no_other_features():
+    with pytest.raises(InputError, match="finds its features in nodes by their names"):
+        read_tables(NODES, EDGE, Options(features="x", known_features=["x", "y"]))
+    reading = read_tables(NODES, EDGE, Options(known_features=["x", "y"]))
+    assert reading.features == "2 from x, y (the model's)"
+
+
+def test_repeated_entries_of_a_feature_table_are_told():
+    table = {"node": ["a", "a"], "feature": ["u", "u"], "value": [1, 2]}
+    reading = read_tables(PAIR, EDGE, Options(features=table))
+    assert reading.remarks == ["features: 1 repeated entries were added up"]

@@ -37,20 +37,20 @@ class TestRoles:
         nodes = {"y": ["u", "v"], "Node_ID": ["a", "b"], "Subset": ["train", "test"], "x": [1, 2]}
         edges = {"W": [2.0], "DST": ["b"], "when": [0], "Src": ["a"]}
         reading = read_tables(nodes, edges, Options())
-        assert reading.roles == {
+        assert {key: str(role) for key, role in reading.roles.items()} == {
             "id": "Node_ID (guessed)", "label": "y (guessed)", "split": "Subset (guessed)",
             "source": "Src (guessed)", "target": "DST (guessed)", "weight": "W (guessed)",
-            "features": "1 from x (guessed)",
         }  # fmt: skip
+        assert reading.features == "1 from x (guessed)"
         assert reading.id_column == "Node_ID"
         assert reading.num_rows == 1
         assert reading.data.graph.adjacency.toarray().tolist() == [[0, 2], [2, 0]]
 
     def test_places_where_no_name_tells(self):
         reading = read_tables({"paper": ["a", "b"]}, {"citing": ["a"], "cited": ["b"]}, Options())
-        assert reading.roles["id"] == "paper (guessed)"
-        assert reading.roles["source"] == "citing (guessed)"
-        assert reading.roles["target"] == "cited (guessed)"
+        assert str(reading.roles["id"]) == "paper (guessed)"
+        assert str(reading.roles["source"]) == "citing (guessed)"
+        assert str(reading.roles["target"]) == "cited (guessed)"
 
     def test_names_that_are_given(self):
         nodes = {
@@ -66,7 +66,7 @@ class TestRoles:
             features=["label"],
         )  # fmt: skip
         reading = read_tables(nodes, edges, options)
-        assert "guessed" not in "".join(reading.roles.values())
+        assert not any(role.guessed for role in reading.roles.values())
         data = reading.data
         assert data.graph.node_ids.tolist() == ["a", "b"]
         assert data.labels.tolist() == ["u", "v"]
@@ -144,9 +144,37 @@ class TestRoles:
         nodes = PAIR | {"label": [0, 1], "split": [0, 1], "x": [2, 3]}
         reading = read_tables(nodes, EDGE, Options(label="", split=""))
         assert reading.data.graph.feature_names == ["x"]
-        assert reading.remarks == ["nodes: not used, being left aside: label, split"]
+        assert reading.remarks == [
+            "nodes: not used, being called like a label or a split: label, split"
+        ]
         named = from_tables(nodes, EDGE, label="", split="", features=["label", "x"])
         assert named.graph.feature_names == ["label", "x"]
+
+    def test_what_is_called_like_a_label_is_no_feature(self):
+        nodes = PAIR | {"class": ["u", "v"], "y": [0, 1], "Target": [0, 1], "x": [2, 3]}
+        reading = read_tables(nodes, EDGE, Options())
+        assert reading.roles["label"].column == "class"
+        assert reading.data.graph.feature_names == ["x"]
+        assert "y, Target" in reading.remarks[0]
+        assert from_tables(nodes, EDGE, features="y").graph.feature_names == ["y"]
+
+    def test_a_label_is_no_id(self):
+        with pytest.raises(InputError, match="needs a column of ids. It has label"):
+            from_tables({"label": ["a", "b"]}, EDGE)
+        data = from_tables({"label": ["u", "v"], "who": ["a", "b"]}, EDGE)
+        assert data.graph.names.tolist() == ["a", "b"]
+
+    def test_an_index_of_texts_is_the_id(self):
+        frame = pd.DataFrame({"label": ["u", None], "x": [1.0, 2.0]}, index=["a", "b"])
+        data = from_tables(frame, EDGE)
+        assert data.graph.names.tolist() == ["a", "b"]
+        assert data.labels.tolist() == ["u", None]
+        assert data.graph.feature_names == ["x"]
+
+    @pytest.mark.parametrize("role", ["id", "label", "split", "source", "target", "weight"])
+    def test_a_role_is_a_name(self, role):
+        with pytest.raises(InputError, match=f"{role} must be the name of a column. Got 3"):
+            from_tables(PAIR, EDGE, **{role: 3})
 
     def test_an_index_is_no_feature(self, csv):
         frame = pd.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2, 3]})
@@ -209,8 +237,14 @@ class TestEdges:
     def test_conflicting_duplicates(self, csv):
         edges = csv("source,target,weight\na,b,1\nb,a,5\na,b,2\na,b,2\na,b,1\n", "edges.csv")
         with pytest.raises(InputError, match=r"line 4: edge 'a' -> 'b' has weight 2, and had 1 "
-                           r"before \(2 such in all\). Say whether"):  # fmt: skip
+                           r"before \(2 such in all\). Drop one"):  # fmt: skip
             from_tables(PAIR, edges)
+
+    def test_edges_of_weight_zero(self):
+        edges = {"source": ["a", "b"], "target": ["b", "a"], "weight": [0.0, 0.0]}
+        reading = read_tables(PAIR, edges, Options())
+        assert reading.data.graph.num_edges == 0
+        assert reading.remarks == ["edges: 2 rows of weight zero are no edges"]
 
     def test_duplicates(self):
         rows = [("ab", 1.0), ("ab", 2.0), ("ab", 2.0)]

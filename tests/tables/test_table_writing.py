@@ -180,7 +180,8 @@ def datasets(draw):
         features = None
     called = None if features is None else ["f,1", 'g"', "h\nh"]
     graph = Graph(sp.csr_array(A), features, ids, feature_names=called)
-    classes = draw(st.lists(draw(st.sampled_from([names, st.integers(0, 2**63 - 1)])), min_size=1))
+    texts = names.filter(lambda text: text != "-1")  # which means that there is no label
+    classes = draw(st.lists(draw(st.sampled_from([texts, st.integers(0, 2**63 - 1)])), min_size=1))
     labels = np.empty(n, dtype=object)
     labels[:] = [classes[at] for at in random.integers(len(classes), size=n)]
     parts = random.integers(4, size=n)

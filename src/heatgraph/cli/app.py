@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+import heatgraph
 from heatgraph.cli import datasets, demo, explain, fit, info, predict, tune, version
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"heatgraph {heatgraph.__version__}")
+        raise typer.Exit()
+
 
 app = typer.Typer(
     name="heatgraph",
@@ -16,6 +26,17 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 unusable input or file, 2 wrong use, 3 not converged (--strict), "
     "70 an error of heatgraph's own, 130 Ctrl-C, 141 closed pipe, 143 terminated.",
 )
+
+
+@app.callback()
+def _heatgraph(
+    told: Annotated[
+        bool, typer.Option("--version", help="Tell the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("tune")(tune.tune)

@@ -65,7 +65,7 @@ class Voice:
 
     def json(self, value: Any) -> None:
         """Print a report for machines, if that is wanted."""
-        if self.as_json and not self.quiet:
+        if self.as_json:
             ascii_only = (self.stream.encoding or "").lower().replace("-", "") != "utf8"
             text = json.dumps(_finite(value), indent=2, ensure_ascii=ascii_only)
             print(text, file=self.stream)

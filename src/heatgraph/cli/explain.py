@@ -54,14 +54,11 @@ def explain(
 
 def _find(ids: list[Any], node: str, table: str) -> int:
     from heatgraph.errors import InputError
+    from heatgraph.tables.roles import hint
 
     names = [str(name) for name in ids]
     if node not in names:
-        import difflib
-
-        close = difflib.get_close_matches(node, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise InputError(f"--node: {table} has no node {node!r}.{hint}")
+        raise InputError(f"--node: {table} has no node {node!r}.{hint(node, names)}")
     return names.index(node)
 
 

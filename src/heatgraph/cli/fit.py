@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,7 +75,9 @@ def fit(
         alone = None
         if data.graph.num_features and classifier.validation_accuracy_ is not None:
             alone = make_classifier(given | {"T": "0", "K": None, "scheme": None})
-            alone.fit(data.graph, data.labels, train, val, progress=progress)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the same has been said of the first model
+                alone.fit(data.graph, data.labels, train, val, progress=progress)
     chosen = fit_summary(classifier, data, alone) | {"seconds": voice.seconds - before}
     tell_choice(voice, chosen)
     if predictions is not None:

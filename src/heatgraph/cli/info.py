@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 from heatgraph.cli import options
@@ -57,7 +58,7 @@ def _rows(found: Statistics) -> list[tuple[str, ...]]:
         ("neighbours", f"{found.mean_degree:.1f}",
          f"on average; median {found.median_degree:g}, at most {found.largest_degree:,}"),
     ]  # fmt: skip
-    if found.spectrum is not None:
+    if found.spectrum is not None and math.isfinite(found.spectrum.gap):
         ends = f"smallest eigenvalue of L above 0; the largest is {found.spectrum.largest:.3f}"
         rows.append(("spectral gap", f"{found.spectrum.gap:.3g}", ends))
     if found.homophily is not None:

@@ -245,7 +245,11 @@ def numbers(text: str | None, name: str) -> Any:
 
 
 def check_numbers(values: dict[str, Any]) -> None:
-    """Refuse what is not a number, before any work is done."""
+    """Refuse what is not a number, or cannot be together, before any work is done."""
+    if values["K"] is not None and values["scheme"] is Schemes.heat:
+        raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
+    if values["K"] is None and values["scheme"] not in (None, Schemes.heat):
+        raise typer.BadParameter(f"--scheme {values['scheme'].value} needs a number of steps, --K.")
     numbers(values["T"], "--T")
     numbers(values["weight_decay"], "--weight-decay")
 
@@ -256,6 +260,6 @@ def need_labels(reading: Reading) -> None:
 
     if reading.data.labels is None:
         raise InputError(
-            f"{reading.data.name} has no column that is called label, class or the like. Name the "
-            "column of labels with --label."
+            f"labels are needed to learn from, and no column of {reading.data.name} was found or "
+            "named for them. Name it with --label."
         )

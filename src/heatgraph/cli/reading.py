@@ -32,7 +32,10 @@ def read(
 
 
 def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    columns = summary["columns"]
+    columns = {
+        key: entry["column"] + " (guessed)" * entry["guessed"]
+        for key, entry in summary["columns"].items()
+    }
     ends = f"{columns['source']} - {columns['target']}"
     weight = f", weight: {columns['weight']}" if "weight" in columns else ""
     rows: list[tuple[str, ...]] = [
@@ -46,7 +49,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         (
             "features",
             f"{summary['features']:,}",
-            columns.get("features", "none: labels alone diffuse"),
+            summary["features_from"] or "none: labels alone diffuse",
         ),
     ]
     if "classes" in summary:

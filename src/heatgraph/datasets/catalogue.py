@@ -30,6 +30,10 @@ Wayne W. Zachary: An Information Flow Model for Conflict and Fission in Small Gr
 Anthropological Research 33(4), 1977."""
 
 
+# Given a folder to look in first, and a function for progress.
+Reader = Callable[[str | Path | None, Progress | None], Dataset]
+
+
 @dataclass(frozen=True)
 class Published:
     """What the paper's Table 7 says of a data set; `split` counts training, validation, test."""
@@ -54,7 +58,7 @@ class Entry:
     edges: int
     features: int
     classes: int
-    read: Callable[[Path | None, Progress | None], Dataset]
+    read: Reader
     licence: str
     citation: str
     published: Published | None = None
@@ -73,8 +77,9 @@ def load_dataset(
         "citeseer", "pubmed" and "karate" come with the package. "cora" is downloaded at first use.
         "reddit" is read from files that you bring. "blocks" and "reddit-like" are generated.
     folder : path, optional
-        Where to look first; by default the folder that the environment variable HEATGRAPH_DATA
-        names. It holds Planetoid's files in ``planetoid`` and Reddit's in ``reddit``.
+        Where "cora" and "reddit" are looked for first; by default the folder that the environment
+        variable HEATGRAPH_DATA names. It holds Planetoid's files in ``planetoid`` and Reddit's in
+        ``reddit``.
     progress : callable, optional
         Called as ``progress(stage, done, total)`` while files are downloaded.
 
@@ -89,7 +94,7 @@ def load_dataset(
     if name not in DATASETS:
         raise InputError(f"name must be one of {', '.join(DATASETS)}. Got {name!r}.")
     entry = DATASETS[name]
-    data = entry.read(data_folder(folder), progress)
+    data = entry.read(folder, progress)
     return replace(
         data,
         name=name,
@@ -110,10 +115,11 @@ def data_folder(folder: str | Path | None = None) -> Path | None:
     return Path(chosen)
 
 
-def _planetoid(name: str) -> Callable[[Path | None, Progress | None], Dataset]:
-    def read(folder: Path | None, progress: Progress | None) -> Dataset:
-        if folder is not None and (folder / "planetoid" / f"ind.{name}.graph").exists():
-            place = folder / "planetoid"
+def _planetoid(name: str) -> Reader:
+    def read(folder: str | Path | None, progress: Progress | None) -> Dataset:
+        brought = data_folder(folder)
+        if brought is not None and (brought / "planetoid" / f"ind.{name}.graph").exists():
+            place = brought / "planetoid"
         else:
             place = fetch_planetoid(name, progress=progress)
         return replace(read_planetoid(place, name), source=f"Planetoid's files ind.{name}.*")
@@ -121,21 +127,22 @@ def _planetoid(name: str) -> Callable[[Path | None, Progress | None], Dataset]:
     return read
 
 
-def _bundled(name: str) -> Callable[[Path | None, Progress | None], Dataset]:
+def _bundled(name: str) -> Reader:
     return lambda folder, progress: bundled(name)
 
 
-def _reddit(folder: Path | None, progress: Progress | None) -> Dataset:
-    if folder is None:
+def _reddit(folder: str | Path | None, progress: Progress | None) -> Dataset:
+    brought = data_folder(folder)
+    if brought is None:
         raise InputError(f"{REDDIT_FILES}. Then set HEATGRAPH_DATA to the folder around it.")
-    return reddit.read_reddit(folder / "reddit")
+    return reddit.read_reddit(brought / "reddit")
 
 
-def _blocks(folder: Path | None, progress: Progress | None) -> Dataset:
+def _blocks(folder: str | Path | None, progress: Progress | None) -> Dataset:
     return synthetic.make_block_graph()
 
 
-def _reddit_like(folder: Path | None, progress: Progress | None) -> Dataset:
+def _reddit_like(folder: str | Path | None, progress: Progress | None) -> Dataset:
     return synthetic.reddit_like()
 
 

@@ -100,10 +100,17 @@ def _fetch(home: str, file: str, digest: str, place: Path) -> None:
         ) from error
     except OSError as error:  # what requests raises is one, too
         raise DownloadError(
-            f"{home}{file} could not be fetched ({error}). Try again, or put the files "
+            f"{home}{file} could not be fetched ({_reason(error)}). Try again, or put the files "
             "ind.*, however you get them, into a folder planetoid, and set HEATGRAPH_DATA to the "
             "folder around it."
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost of the errors that libraries wrap around each other."""
+    while error.args and isinstance(error.args[0], Exception):
+        error = error.args[0]
+    return str(getattr(error, "reason", None) or error)
 
 
 def _pooch() -> Any:

@@ -53,7 +53,7 @@ PAPER_COUNTS = (
 )
 DGL_NOTES = (
     "DGL's files have 232,965 nodes, 114,615,892 directed edges and 153,431/23,831/55,703: about "
-    "five times the paper's edges, and other splits."
+    "ten times the paper's edges, and other splits."
 )
 SGC_NOTES = (
     "SGC's and FastGCN's files have 152,410/23,699/55,334, as the paper; nodes in no part have the "

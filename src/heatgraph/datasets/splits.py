@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from heatgraph.entries import whole_number
 from heatgraph.errors import InputError
-from heatgraph.labels import Labels
+from heatgraph.labels import Labels, is_missing
 
 Indices = npt.NDArray[np.int64]
 
@@ -36,9 +36,9 @@ class Split:
     test: Indices
 
     def __post_init__(self) -> None:
-        parts = {name: np.unique(getattr(self, name)) for name in ("train", "val", "test")}
+        parts = {name: _nodes(getattr(self, name), name) for name in ("train", "val", "test")}
         for name, part in parts.items():
-            object.__setattr__(self, name, part.astype(np.int64))
+            object.__setattr__(self, name, part)
         for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
             shared = np.intersect1d(parts[first], parts[second])
             if len(shared):
@@ -64,8 +64,7 @@ def random_split(
     Split(train=10, val=20, test=40)
     """
     codes = _codes(labels)
-    random = np.random.default_rng(seed)
-    order = random.permutation(np.flatnonzero(codes >= 0))
+    order = _shuffled(np.flatnonzero(codes >= 0), seed)
     learned = []
     for code in range(codes.max() + 1):
         members = order[codes[order] == code]
@@ -76,10 +75,10 @@ def random_split(
         learned.append(members[:per_class])
     train = np.concatenate(learned)
     rest = order[~np.isin(order, train)]
-    if min(val, test) < 0 or val + test > len(rest):
+    if not _is_count(val) or not _is_count(test) or val + test > len(rest):
         raise InputError(
-            f"val={val} and test={test} must fit into the {len(rest):,} labelled nodes that are "
-            "not learned from."
+            f"val={val!r} and test={test!r} must be whole numbers that fit into the {len(rest):,} "
+            "labelled nodes that are not learned from."
         )
     return Split(train, rest[:val], rest[val : val + test])
 
@@ -101,12 +100,14 @@ def fraction_split(
     >>> fraction_split([0] * 30 + [1] * 70, (0.6, 0.2, 0.2))
     Split(train=60, val=20, test=20)
     """
-    shares = np.asarray(fractions, dtype=np.float64)
+    try:
+        shares = np.asarray(fractions, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
     if shares.shape != (3,) or not (shares >= 0).all() or shares.sum() > 1 + 1e-9:
         raise InputError(f"fractions must be three numbers >= 0 of sum <= 1. Got {fractions!r}.")
     codes = _codes(labels)
-    random = np.random.default_rng(seed)
-    order = random.permutation(np.flatnonzero(codes >= 0))
+    order = _shuffled(np.flatnonzero(codes >= 0), seed)
     groups = [order]
     if stratify:
         groups = [order[codes[order] == code] for code in range(codes.max() + 1)]
@@ -133,7 +134,7 @@ def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     for node, entry in enumerate(column):
-        if entry is None or entry != entry or not str(entry).strip():
+        if is_missing(entry) or not str(entry).strip():
             continue
         part = PART_NAMES.get(str(entry).strip().lower())
         if part is None:
@@ -143,6 +144,26 @@ def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -
             )
         parts[part].append(node)
     return Split(*(np.array(nodes, dtype=np.int64) for nodes in parts.values()))
+
+
+def _nodes(nodes: Any, name: str) -> Indices:
+    """Read indices of nodes: whole numbers >= 0."""
+    array = np.asarray(nodes)
+    if len(array) == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0:
+        raise InputError(f"{name} must be indices of nodes, whole numbers >= 0. Got {nodes!r}.")
+    return np.unique(array).astype(np.int64)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+
+
+def _shuffled(nodes: Indices, seed: int) -> Indices:
+    if not _is_count(seed):
+        raise InputError(f"seed must be a whole number >= 0. Got {seed!r}.")
+    return np.random.default_rng(seed).permutation(nodes)
 
 
 def _codes(labels: Any) -> Indices:

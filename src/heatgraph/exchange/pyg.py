@@ -28,7 +28,11 @@ from heatgraph.schemes import Scheme, scheme_from
 
 
 def from_pyg(
-    data: Any, *, symmetrize: Merge | None = None, duplicates: Literal["error"] | Merge = "error"
+    data: Any,
+    *,
+    weight: str | None = "edge_weight",
+    symmetrize: Merge | None = None,
+    duplicates: Literal["error"] | Merge = "error",
 ) -> Dataset:
     """Read one graph of PyTorch Geometric.
 
@@ -38,7 +42,7 @@ def from_pyg(
         With ``edge_index`` or ``adj_t``, and whichever it has of
 
         - ``x``, dense or sparse;
-        - ``edge_weight``, or ``edge_attr`` of a single column; a weight of zero is no edge;
+        - ``edge_weight``; a weight of zero is no edge;
         - ``y``, a class per node, of shape (n,) or (n, 1), with -1 or NaN where there is none;
         - ``train_mask``, ``val_mask`` and ``test_mask``: of shape (n,), they make the split
           "public", and of shape (n, s), the splits "0", "1", and so on. A mask of shape (n,) beside
@@ -46,6 +50,9 @@ def from_pyg(
 
         The number of nodes is that of ``num_nodes`` or of the rows of the above, never the largest
         index in the edges.
+    weight : str, optional
+        Name of the attribute that holds a weight per edge, if there is one; None ignores it.
+        Attributes of edges that are no weights, such as ``edge_attr`` mostly, are not read.
     symmetrize, duplicates
         As in `Graph`: edges are expected to be listed in both directions.
 
@@ -64,7 +71,7 @@ def from_pyg(
             f"data must be a single graph. Got a batch of {read_array(batch, 'batch').max() + 1}; "
             "data.to_data_list() takes it apart."
         )
-    graph = _graph(stored, "x", symmetrize, duplicates)
+    graph = _graph(stored, "x", weight, symmetrize, duplicates)
     labels = read_labels(stored.get("y"), graph.num_nodes)
     return Dataset("PyG graph", graph, labels, read_splits(stored, graph.num_nodes))
 
@@ -85,7 +92,7 @@ class DiffuseFeatures:
         Whether to keep the features and append the diffused ones, instead of replacing them.
     attr : str
         Name of the attribute that holds the features.
-    symmetrize, duplicates
+    weight, symmetrize, duplicates
         As in `from_pyg`.
 
     Examples
@@ -108,6 +115,7 @@ class DiffuseFeatures:
         cat: bool = False,
         attr: str = "x",
         tol: float = 1e-6,
+        weight: str | None = "edge_weight",
         symmetrize: Merge | None = None,
         duplicates: Literal["error"] | Merge = "error",
     ) -> None:
@@ -116,6 +124,7 @@ class DiffuseFeatures:
         self.cat = cat
         self.attr = attr
         self.tol = tol
+        self.weight = weight
         self.symmetrize = symmetrize
         self.duplicates = duplicates
 
@@ -131,7 +140,7 @@ class DiffuseFeatures:
                 f"{self.attr} requires gradients, but none pass through this transform. Use "
                 f"{self.attr}.detach(), or diffuse before what is learned."
             )
-        graph = _graph(stored, self.attr, self.symmetrize, self.duplicates)
+        graph = _graph(stored, self.attr, self.weight, self.symmetrize, self.duplicates)
         dtype = np.float64 if "float64" in str(example.dtype) else np.float32
         result = diffuse(
             graph, scheme=self.scheme, self_loops=self.self_loops, tol=self.tol, dtype=dtype
@@ -168,6 +177,7 @@ def _stored(data: Any) -> Mapping[str, Any]:
 def _graph(
     stored: Mapping[str, Any],
     attr: str,
+    weight: str | None,
     symmetrize: Merge | None,
     duplicates: Literal["error"] | Merge,
 ) -> Graph:
@@ -179,9 +189,7 @@ def _graph(
     edges = read_array(stored["edge_index"], "edge_index")
     if edges.ndim != 2 or len(edges) != 2:
         raise InputError(f"edge_index must have shape (2, edges). Got {edges.shape}.")
-    weights = read_column(stored.get("edge_weight"), "edge_weight")
-    if weights is None:
-        weights = read_column(stored.get("edge_attr"), "edge_attr")
+    weights = None if weight is None else read_column(stored.get(weight), weight)
     src, dst = edges
     return Graph.from_edges(
         src, dst, weights, _count_nodes(stored, X), features=X, symmetrize=symmetrize,

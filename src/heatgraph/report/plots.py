@@ -63,7 +63,7 @@ def plot_search(
         axes.set_xlabel("diffusion time T (no unit)")
         axes.set_ylabel("validation accuracy (%)")
         axes.margins(x=0.02, y=0.1)
-        axes.set_title(title)
+        axes.set_title(title, parse_math=False)
         axes.legend(frameon=False, loc="best")
         with whole_file(path) as file:
             form = Path(path).suffix[1:].lower()

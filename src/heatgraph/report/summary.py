@@ -30,7 +30,11 @@ def read_summary(reading: Reading) -> dict[str, Any]:
         "isolated": graph.num_isolated,
         "weighted": graph.weights is not None,
         "features": graph.num_features,
-        "columns": reading.roles,
+        "columns": {
+            key: {"column": role.column, "guessed": role.guessed}
+            for key, role in reading.roles.items()
+        },
+        "features_from": reading.features,
         "remarks": reading.remarks,
     }
     if data.labels is not None:
@@ -46,13 +50,19 @@ def read_summary(reading: Reading) -> dict[str, Any]:
 
 
 def training_parts(data: Dataset) -> tuple[Indices | None, Indices | None, Indices | None]:
-    """Nodes to learn from, to choose by and to judge by; None where nothing says so."""
+    """Nodes to learn from, to choose by and to judge by; None where nothing says so.
+
+    If the split names no training nodes, they are the labelled ones outside its other parts.
+    """
     if not data.splits:
         return None, None, None
     split: Split = data.split
     labels = Labels.read(data.labels, data.graph.num_nodes)
     test = split.test[labels.known[split.test]]
-    return split.train, split.val if len(split.val) else None, test if len(test) else None
+    train = split.train
+    if len(train) == 0:
+        train = np.setdiff1d(np.flatnonzero(labels.known), np.union1d(split.val, split.test))
+    return train, split.val if len(split.val) else None, test if len(test) else None
 
 
 def fit_summary(model: DGCClassifier, data: Dataset, alone: DGCClassifier | None) -> dict[str, Any]:

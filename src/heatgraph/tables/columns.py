@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from heatgraph.errors import InputError
-from heatgraph.tables.source import Source
+from heatgraph.tables.source import Source, is_number
 
 Array = npt.NDArray[Any]
 
@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 SPARSE_COLUMNS, SPARSE_SHARE = 20, 0.8
 # So many values tell whether a column of texts was meant to be numbers.
 FIRST_VALUES = 100
+# Texts that are all numbers, some of them fractions, may still be classes if they are this few.
+MOST_FRACTIONS = 20
 _POWERS_OF_TEN = np.array([10**power for power in range(1, 20)], dtype=np.uint64)
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|NaN|inf)"
 _LIST = rf"^\s*\[\s*({_NUMBER})(\s*[,;\s]\s*({_NUMBER}))*\s*\]\s*$"
@@ -51,16 +53,28 @@ def read_labels(source: Source, name: str) -> Array:
         column = column.cast(pa.string())
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
         column = as_whole_numbers(column)
-    elif not (
-        pa.types.is_integer(column.type)
-        or pa.types.is_floating(column.type)
-        or pa.types.is_boolean(column.type)
-    ):
+        if _is_text(column.type) and len(column.unique()) > MOST_FRACTIONS:
+            _refuse_fractions(source, name, column)
+    elif pa.types.is_floating(column.type):
+        _refuse_fractions(source, name, column)
+    elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
         raise InputError(
             f"{source.name}: labels must be texts, numbers or booleans, and column {name!r} has "
             f"{column.type}."
         )
     return to_numpy(column)
+
+
+def _refuse_fractions(source: Source, name: str, column: pa.ChunkedArray) -> None:
+    """Refuse labels that are measurements and not classes."""
+    try:
+        numbers = column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return
+    fractions = pc.fill_null(pc.not_equal(numbers, pc.round(numbers)), False)
+    fractions = pc.and_(fractions, pc.fill_null(pc.is_finite(numbers), False))
+    what = f"column {name!r} has {_first(column.filter(fractions))}, where a class is expected"
+    _refuse(source, fractions, what, "Bin measurements first, or name another column of labels.")
 
 
 def as_whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -69,8 +83,11 @@ def as_whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         numbers = pc.cast(texts, pa.int64())
     except pa.ArrowInvalid:
         return texts
-    # Whatever else reads as a number (007, +7, -0) is longer than the number written out.
-    return numbers if pc.sum(pc.binary_length(texts)) == _written_length(numbers) else texts
+    # Whatever else reads as a number (007, +7, -0) is longer than the number written out, but for
+    # hexadecimal ones.
+    same = pc.sum(pc.binary_length(texts)) == _written_length(numbers)
+    hexadecimal = pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
+    return numbers if same and not hexadecimal else texts
 
 
 def _written_length(numbers: pa.ChunkedArray) -> pa.Scalar:
@@ -150,8 +167,8 @@ def is_feature(source: Source, name: str) -> bool:
     column = source.column(name)
     if _is_text(column.type):
         start = column.drop_null()[:FIRST_VALUES].to_pylist()
-        numbers = sum(map(_looks_like_number, start))
-        if start and (_looks_like_number(start[0]) or 2 * numbers > len(start)):
+        numbers = sum(map(is_number, start))
+        if 2 * numbers > len(start):
             _refuse_texts(source, name, column)
     return _is_numeric(column.type)
 
@@ -195,7 +212,7 @@ def _numbers(source: Source, name: str) -> Array:
 def _refuse_texts(source: Source, name: str, column: pa.ChunkedArray) -> None:
     """Refuse a column of texts that should be numbers, if not all of them read as such."""
     texts = column.to_pylist()
-    bad = np.array([text is not None and not _looks_like_number(text) for text in texts])
+    bad = np.array([text is not None and not is_number(text) for text in texts])
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
@@ -246,14 +263,6 @@ def _first(column: Any) -> str:
     """The first value that is there, as a text."""
     found = column.drop_null()
     return str(found[0].as_py()).strip() if len(found) else ""
-
-
-def _looks_like_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_text(kind: pa.DataType) -> bool:

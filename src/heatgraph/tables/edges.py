@@ -74,7 +74,7 @@ def check_conflicts(
         raise InputError(
             f"{links.place(int(order[at + 1]))}: edge {_name(ids, s[at])} -> {_name(ids, d[at])} "
             f"has weight {w[at + 1]:g}, and had {w[at]:g} before ({len(conflicts):,} such in all). "
-            "Say whether duplicates are to be added ('sum') or the larger one counts ('max')."
+            "Drop one, or let duplicates (--duplicates) be 'sum' or 'max'."
         )
 
 
@@ -98,7 +98,7 @@ def check_both_ways(
         raise InputError(
             f"{links.name}: edge {_name(ids, v)} -> {_name(ids, w)} has no counterpart of equal "
             f"weight ({uneven.nnz // 2:,} such pairs in all). List both directions, or let "
-            "directed be 'max' or 'sum'."
+            "directed (--directed) be 'max' or 'sum'."
         )
 
 

@@ -30,14 +30,21 @@ def read_features(
 ) -> tuple[Any, list[str] | None, str]:
     """Features (n, d), their names, and where they are from; None, None and "" without any.
 
-    `taken` are columns that serve for something else, and `aside` those that would if the user had
-    not said otherwise: such a one is no feature unless named. `given` is what the user says of
-    features, and `known` are the names of a model's features, which are then the ones to find.
+    `taken` are columns that serve for something else, and `aside` those that are called as if they
+    did: such a one is no feature unless named. `given` is what the user says of features, and
+    `known` are the names of a model's features, which are then the ones to find.
     """
     if isinstance(given, str) and not given:
         return None, None, ""
+    if isinstance(given, np.ndarray) or type(given).__name__ == "Index":
+        given = given.tolist()
     if _is_feature_table(given, table):
         return _from_feature_table(given, table, ids, known, memory, remarks)
+    if known is not None and given is not None:
+        raise InputError(
+            f"the model finds its features in {table.name} by their names, or in a table of "
+            f"features. Got {given!r}, which is no name of a table; leave it out."
+        )
     names = [name for name in table.table.column_names if name not in taken]
     if known is not None:
         chosen = _known_columns(known, table)
@@ -55,7 +62,11 @@ def read_features(
         unused = [name for name in named if name not in used]
         if unused:
             remarks.append(f"{table.name}: not used, being no numbers: {listed(unused)}")
-        for left, why in ((table.unnamed, "having no name"), (aside, "being left aside")):
+        reasons = (
+            (table.unnamed, "having no name"),
+            (aside, "being called like a label or a split"),
+        )
+        for left, why in reasons:
             unused = [name for name in names if name in left]
             if unused:
                 remarks.append(f"{table.name}: not used, {why}: {listed(unused)}")
@@ -70,7 +81,9 @@ def read_features(
             f"{table.name} has {len(called):,} features and the model {len(known):,}: lists must "
             "be as long as those that it was fitted with."
         )
-    how = f"{len(called):,} from {listed(chosen, 4)}" + " (guessed)" * (given is None)
+    how = f"{len(called):,} from {listed(chosen, 4)}"
+    if given is None:
+        how += " (guessed)" if known is None else " (the model's)"
     if sp.issparse(X):
         how += f", {1 - X.nnz / np.prod(X.shape):.0%} zeros: read as words or counts"
     return X, called, how
@@ -153,6 +166,8 @@ def _from_feature_table(
             f"{table.name} must have the columns node, feature and value. It has "
             f"{listed(table.table.column_names)}."
         )
+    if table.table.num_rows == 0:
+        raise InputError(f"{table.name} has no rows. Expected one per node and feature.")
     rows = positions(table, [node], ids, nodes.name)[0]
     words = columns.read_ids(table, feature).cast(pa.string())
     if value is None:
@@ -169,4 +184,6 @@ def _from_feature_table(
         rows, values, places = rows[kept], values[kept], places.drop_null()
     shape = (len(ids), len(known))
     X = sp.csr_array((values, (rows, places.to_numpy())), shape=shape)
+    if X.nnz < len(values):
+        remarks.append(f"{table.name}: {len(values) - X.nnz:,} repeated entries were added up")
     return X, known, f"{len(known):,} from {table.name} ({node}, {feature}, {value or 'all 1'})"

@@ -32,6 +32,9 @@ from heatgraph.tables.source import Source, is_path, source_of
 
 Array = npt.NDArray[Any]
 
+# What pandas calls the index of a data frame as a column.
+INDEX = "__index_level_0__"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -56,17 +59,22 @@ class Options:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, and how: `roles` are columns by what they serve as, `remarks` the rest."""
+    """What was read, and how.
+
+    `roles` are the columns in use by what they serve as, `features` says where features are from,
+    `num_rows` counts the rows of edges, and `remarks` are the rest of what a user should know.
+    """
 
     data: Dataset
-    roles: dict[str, str]
+    roles: dict[str, Role]
+    features: str
     num_rows: int
     remarks: list[str] = field(default_factory=list)
 
     @property
     def id_column(self) -> str:
         """What the table of nodes calls its ids."""
-        return self.roles["id"].removesuffix(" (guessed)")
+        return str(self.roles["id"].column)
 
 
 def from_tables(
@@ -127,6 +135,10 @@ def from_tables(
     >>> data.labels
     array(['x', None, 'y'], dtype=object)
     """
+    for name, value in (("id", id), ("label", label), ("split", split), ("source", source),
+                        ("target", target), ("weight", weight)):  # fmt: skip
+        if not isinstance(value, str | None):
+            raise InputError(f"{name} must be the name of a column. Got {value!r}.")
     options = Options(
         id, label, split, features, source, target, weight, directed, duplicates, memory_budget
     )
@@ -149,7 +161,7 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
         # Edges on one core, the rest of the nodes on another.
         linked = pool.submit(_read_edges, edges, _called(table, roles["id"]), ids, options, memory)
         taken = {role.column for role in roles.values() if role.column is not None}
-        aside = _left_aside(table, options)
+        aside = _left_aside(table, taken)
         features, names, described = read_features(
             table, ids, taken, aside, options.features, options.known_features, memory, remarks
         )
@@ -159,16 +171,12 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
         splits = {}
         if roles["split"].column is not None:
             splits[roles["split"].column] = _split(table, roles["split"].column, labels)
-    links, edge_roles, graph = linked.result()
+    links, edge_roles, graph, weightless = linked.result()
     graph = graph if features is None else graph.with_features(features, names)
     roles |= edge_roles
-    used = {key: str(role) for key, role in roles.items() if role.column is not None}
-    return Reading(
-        Dataset(table.name, graph, labels, splits),
-        used | ({"features": described} if described else {}),
-        links.table.num_rows,
-        remarks,
-    )
+    used = {key: role for key, role in roles.items() if role.column is not None}
+    data = Dataset(table.name, graph, labels, splits)
+    return Reading(data, used, described, links.table.num_rows, remarks + weightless)
 
 
 def _open(thing: Any, name: str, texts: Sequence[str], options: Options, memory: float) -> Source:
@@ -196,6 +204,8 @@ def _node_roles(table: Source, options: Options) -> dict[str, Role]:
         role: choose(role, getattr(options, role), names, table.name, _place(role))
         for role in ("id", "label", "split")
     }
+    if options.id is None and str(roles["id"].column).lower() not in USUAL["id"]:
+        roles["id"] = _id_by_place(table)
     if roles["id"].column is None:
         raise InputError(f"{table.name} needs a column of ids. It has {listed(names)}.")
     for role in ("label", "split"):
@@ -204,12 +214,19 @@ def _node_roles(table: Source, options: Options) -> dict[str, Role]:
     return roles
 
 
-def _left_aside(table: Source, options: Options) -> set[str]:
-    """Columns that would be the label or the split, if the user had not said that none is."""
-    none = [role for role in ("label", "split") if getattr(options, role) == ""]
+def _id_by_place(table: Source) -> Role:
+    """The index of a data frame, unless it counts; else the first that is no label or split."""
     names = table.table.column_names
-    found = [choose(role, None, names, table.name).column for role in none]
-    return {column for column in found if column is not None}
+    if INDEX in names and not pa.types.is_integer(table.column(INDEX).type):
+        return Role(INDEX, True)
+    usual = {*USUAL["label"], *USUAL["split"]}
+    return Role(next((name for name in names if name.lower() not in usual), None), True)
+
+
+def _left_aside(table: Source, taken: set[str]) -> set[str]:
+    """Columns that are called like a label or a split, and would give the answer away."""
+    usual = {*USUAL["label"], *USUAL["split"]}
+    return {name for name in table.table.column_names if name.lower() in usual} - taken
 
 
 def _apart(role: str, found: Role, table: Source) -> Role:
@@ -284,8 +301,8 @@ def _edge_roles(links: Source, options: Options) -> dict[str, Role]:
 
 def _read_edges(
     edges: Any, nodes: str, ids: pa.ChunkedArray, options: Options, memory: float
-) -> tuple[Source, dict[str, Role], Graph]:
-    """Read the table of edges into a graph without features."""
+) -> tuple[Source, dict[str, Role], Graph, list[str]]:
+    """Read the table of edges into a graph without features; with its remarks."""
     links = _open(edges, "edges", ("source", "target"), options, memory)
     roles = _edge_roles(links, options)
     ends = [roles[role].column or "" for role in ("source", "target")]
@@ -306,4 +323,8 @@ def _read_edges(
         symmetrize=None if options.directed == "refuse" else options.directed,
         duplicates=options.duplicates,
     )
-    return links, roles, graph
+    remarks = []
+    if weight is not None and not weight.all():
+        zeros = np.count_nonzero(weight == 0)
+        remarks.append(f"{links.name}: {zeros:,} rows of weight zero are no edges")
+    return links, roles, graph, remarks

@@ -26,18 +26,18 @@ import pyarrow.parquet
 
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
 from heatgraph.schedule import readable_bytes
-from heatgraph.tables.source import Source, checked, column_names
+from heatgraph.tables.source import Source, checked, column_names, is_number
 
 # Reading may take this share of the memory budget; the graph and the work come on top.
 SHARE_OF_MEMORY = 0.5
 GZIP = b"\x1f\x8b"
-DELIMITERS = (",", "\t", ";")
+DELIMITERS = (",", "\t", ";", "|")
 HEADER_BYTES = 1 << 16
 BLANK = codecs.BOM_UTF8 + b" \t\r\n"
 CHUNK_BYTES = 1 << 20
 # What Arrow reads at a time: a row has to fit, and it counts bytes in 32 bits.
 BLOCK_BYTES, LARGEST_BLOCK = 1 << 20, 1 << 30
-_QUOTED = re.compile(r'(^|[,;\t\r\n])"(?:[^"]|"")*(?:"|$)')
+_QUOTED = re.compile(r'(^|[,;|\t\r\n])"(?:[^"]|"")*(?:"|$)')
 # What a byte that is not UTF-8 becomes under "surrogateescape".
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -199,20 +199,12 @@ def _header(path: Path, head: bytes) -> tuple[list[str], str]:
     chosen = max(DELIMITERS, key=first.count)
     with _long_values():
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=chosen))
-    if all(_is_number(name) for name in names):
+    if all(is_number(name) for name in names):
         raise FileFormatError(
             f"{path}, line 1 is {chosen.join(names)!r}, where the names of columns are expected. "
             "Add a line with names above it, such as source,target."
         )
     return names, chosen
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

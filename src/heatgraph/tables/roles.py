@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -57,9 +58,13 @@ def existing(name: str, names: list[str], table: str) -> str:
     """Give the name back if there is such a column."""
     if name in names:
         return name
+    raise InputError(f"{table} has no column {name!r}.{hint(name, names)} It has {listed(names)}.")
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """A question whether something was meant that is called nearly the same; "" if nothing is."""
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise InputError(f"{table} has no column {name!r}.{hint} It has {listed(names)}.")
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def matching(patterns: list[str], names: list[str], table: str) -> list[str]:

@@ -44,7 +44,9 @@ class Source:
             chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
             column = pa.chunked_array(chunks, type=column.type.value_type)
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+            kind = column.type.value_type
+            kind = pa.string() if kind == pa.string_view() else kind
+            column = column.cast(pa.dictionary(column.type.index_type, kind)).cast(kind)
         if column.type == pa.string_view():
             column = column.cast(pa.string())
         return column
@@ -89,6 +91,15 @@ def is_path(thing: Any) -> bool:
 def is_table_name(text: str) -> bool:
     """Whether this is the name of a file that holds a table."""
     return Path(text).name.lower().endswith(SUFFIXES)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text reads as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def column_names(names: list[str]) -> list[str]:

@@ -151,7 +151,7 @@ def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
 
 def _quoted(name: str) -> str:
     """The name of a column, in quotation marks if it could be taken for something else."""
-    if name and not any(mark in name for mark in ',;\t"\r\n\ufeff'):
+    if name and not any(mark in name for mark in ',;|\t"\r\n\ufeff'):
         return name
     return '"' + name.replace('"', '""') + '"'
 
