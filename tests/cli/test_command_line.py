@@ -367,7 +367,7 @@ def test_json_survives_any_encoding(run, monkeypatch, encoding):
 
 
 def test_numbers_that_json_lacks_are_null(capsys):
-    Voice(as_json=True).json({"list": [float("nan"), 1.5, (float("inf"),)]})
+    Voice(options.Report(as_json=True)).json({"list": [float("nan"), 1.5, (float("inf"),)]})
     assert json.loads(capsys.readouterr().out) == {"list": [None, 1.5, [None]]}
 
 

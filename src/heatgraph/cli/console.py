@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from heatgraph.cli.options import Report
 from heatgraph.errors import HeatgraphWarning
 
 # Stages of work, as users know them.
@@ -27,8 +28,8 @@ STAGES = {"search": "trying settings", "fit": "fitting"}
 class Voice:
     """Speaks for one command."""
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False, taken: bool = False) -> None:
-        self.as_json, self.quiet = as_json, quiet
+    def __init__(self, report: Report, taken: bool = False) -> None:
+        self.as_json, self.quiet = report.as_json, report.quiet
         self.stream: TextIO = sys.stderr if taken else sys.stdout
         self.started = time.perf_counter()
         self._out = Console(file=self.stream, highlight=False, soft_wrap=True, emoji=False)

@@ -25,6 +25,7 @@ class Format(str, Enum):
     parquet = "parquet"
 
 
+@options.grouped
 def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
@@ -36,12 +37,11 @@ def datasets(
     format: Annotated[
         Format, typer.Option("--format", help="Of the tables that are exported.")
     ] = Format.csv,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    report: options.Report,
 ) -> None:
     """List the data sets that are known by name, or load one and tell about it."""
-    voice = Voice(as_json=as_json, quiet=quiet)
+    voice = Voice(report)
     from heatgraph.datasets.catalogue import DATASETS
 
     if name is None:

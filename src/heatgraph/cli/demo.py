@@ -19,18 +19,18 @@ clf = hg.DGCClassifier().fit(data.graph, data.labels, data.split.train, data.spl
 print(clf.T_, clf.score(data.graph, data.labels, nodes=data.split.test))"""
 
 
+@options.grouped
 def demo(
     plot: Annotated[
         Path, typer.Option("--plot", help="Where the plot of accuracy over T goes.")
     ] = Path("heatgraph-demo.png"),
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    report: options.Report,
 ) -> None:
     """Label the papers of Citeseer, which come with the package: no network, no files."""
-    voice = Voice(as_json=as_json, quiet=quiet)
+    voice = Voice(report)
     from heatgraph.classifier import DGCClassifier
     from heatgraph.datasets.catalogue import load_dataset
     from heatgraph.report.plots import check_plot_name, plot_search

@@ -12,6 +12,7 @@ from heatgraph.cli.console import Voice
 from heatgraph.cli.reading import read
 
 
+@options.grouped
 def explain(
     model: options.Model,
     nodes: options.Nodes,
@@ -21,26 +22,17 @@ def explain(
         str | None, typer.Option("--class", help="Class to explain; else the predicted one.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the largest shares.")] = 10,
-    id: options.Id = None,
-    features: options.Features = None,
-    source: options.SourceColumn = None,
-    target: options.TargetColumn = None,
-    weight: options.Weight = None,
-    directed: options.Directed = options.Direction.max,
-    duplicates: options.DuplicateEdges = options.Duplicates.error,
-    threads: options.Threads = None,
-    memory: options.Memory = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    tables: options.Tables,
+    machine: options.Machine,
+    report: options.Report,
 ) -> None:
     """Tell which source nodes and features a node's score is made of, exactly."""
-    given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet)
+    voice = Voice(report)
     from heatgraph.classifier import load
 
-    classifier = load(model).set_params(n_threads=threads, memory_budget=memory)
-    reading, _ = read(voice, nodes, edges, options.model_options(given, classifier))
+    classifier = load(model).set_params(**machine.parameters())
+    reading, _ = read(voice, nodes, edges, tables.reading_for(classifier, machine.memory))
     graph = reading.data.graph
     position = _find(graph.names.tolist(), node, str(nodes))
     label = None if class_label is None else _class(classifier.classes_.tolist(), class_label)
@@ -48,8 +40,8 @@ def explain(
         explanation = classifier.explain(position, label, top, graph)
     voice.say()
     voice.say(repr(explanation))
-    report = dataclasses.asdict(explanation)
-    voice.json({key: report[key] for key in report if not key.endswith("_shares")})
+    told = dataclasses.asdict(explanation)
+    voice.json({key: told[key] for key in told if not key.endswith("_shares")})
 
 
 def _find(ids: list[Any], node: str, table: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from heatgraph.cli.reading import read
 from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
+@options.grouped
 def fit(
     nodes: options.Nodes,
     edges: options.Edges,
@@ -26,58 +26,41 @@ def fit(
             "--predictions", "-o", "-p", help="Where predictions go: .csv, .tsv, .parquet, or -."
         ),
     ] = None,
-    id: options.Id = None,
-    label: options.Label = None,
-    features: options.Features = None,
-    split: options.SplitColumn = None,
-    source: options.SourceColumn = None,
-    target: options.TargetColumn = None,
-    weight: options.Weight = None,
-    directed: options.Directed = options.Direction.max,
-    duplicates: options.DuplicateEdges = options.Duplicates.error,
-    T: options.T = None,
-    K: options.K = None,
-    scheme: options.Scheme = None,
-    self_loops: options.SelfLoops = True,
-    feature_scaling: options.Scaling = options.Scalings.auto,
-    weight_decay: options.WeightDecay = None,
-    seed: options.Seed = 0,
-    threads: options.Threads = None,
-    memory: options.Memory = None,
     strict: options.Strict = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    tables: options.Tables,
+    labels: options.Labels,
+    settings: options.Settings,
+    machine: options.Machine,
+    report: options.Report,
 ) -> None:
     """Learn from the labelled nodes, choose T from the data, and label every node.
 
     Settings are chosen on the nodes that the split calls val, or by cross-validation.
     """
-    given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(predictions))
-    from heatgraph.report.summary import fit_summary, training_parts
+    voice = Voice(report, taken=is_standard(predictions))
+    from heatgraph.report.summary import fit_summary, fit_without_graph, training_parts
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
-    check_outputs([nodes, edges, features], [model, predictions])
+    check_outputs([nodes, edges, tables.features], [model, predictions])
     if is_standard(model):
         raise typer.BadParameter("a model is not a text: --model must name a file.")
     if predictions is not None and not is_standard(predictions):
         table_form(predictions)
-    options.check_numbers(given)
-    reading, summary = read(voice, nodes, edges, options.table_options(given))
+    parameters = settings.parameters() | machine.parameters()
+    how = tables.reading(machine.memory, label=labels.label, split=labels.split)
+    reading, summary = read(voice, nodes, edges, how)
     options.need_labels(reading)
-    classifier = make_classifier(given)
+    # Only now, since it takes a second, and an error in the tables should not wait for it.
+    from heatgraph.classifier import DGCClassifier
+
+    classifier = DGCClassifier(**parameters)
     data = reading.data
     train, val, _ = training_parts(data)
     before = voice.seconds
     with voice.working("fitting") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-        alone = None
-        if data.graph.num_features and classifier.validation_accuracy_ is not None:
-            alone = make_classifier(given | {"T": "0", "K": None, "scheme": None})
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the same has been said of the first model
-                alone.fit(data.graph, data.labels, train, val, progress=progress)
+        alone = fit_without_graph(classifier, data, progress)
     chosen = fit_summary(classifier, data, alone) | {"seconds": voice.seconds - before}
     tell_choice(voice, chosen)
     if predictions is not None:
@@ -100,23 +83,6 @@ def fit(
     voice.json({"read": summary, "chosen": chosen, "wrote": written, "seconds": voice.seconds})
     if strict and not classifier.converged_:
         raise typer.Exit(NOT_CONVERGED)
-
-
-def make_classifier(given: dict[str, Any]) -> Any:
-    """The classifier that a command's options ask for."""
-    from heatgraph.classifier import DGCClassifier
-
-    return DGCClassifier(
-        T=options.numbers(given["T"], "--T"),
-        K=given["K"],
-        scheme=given["scheme"] and given["scheme"].value,
-        self_loops=given["self_loops"],
-        feature_scaling=given["feature_scaling"].value,
-        weight_decay=options.numbers(given["weight_decay"], "--weight-decay"),
-        random_state=given["seed"],
-        n_threads=given["threads"],
-        memory_budget=given["memory"],
-    )
 
 
 def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:

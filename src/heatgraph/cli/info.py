@@ -14,29 +14,22 @@ if TYPE_CHECKING:
     from heatgraph.statistics import Statistics
 
 
+@options.grouped
 def info(
     nodes: options.Nodes,
     edges: options.Edges,
-    id: options.Id = None,
-    label: options.Label = None,
-    features: options.Features = None,
-    split: options.SplitColumn = None,
-    source: options.SourceColumn = None,
-    target: options.TargetColumn = None,
-    weight: options.Weight = None,
-    directed: options.Directed = options.Direction.max,
-    duplicates: options.DuplicateEdges = options.Duplicates.error,
     memory: options.Memory = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    tables: options.Tables,
+    labels: options.Labels,
+    report: options.Report,
 ) -> None:
     """Tell what a graph is like, and whether diffusion is likely to help on it."""
-    given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet)
+    voice = Voice(report)
     from heatgraph.statistics import describe
 
-    reading, summary = read(voice, nodes, edges, options.table_options(given))
+    how = tables.reading(memory, label=labels.label, split=labels.split)
+    reading, summary = read(voice, nodes, edges, how)
     with voice.working("measuring the graph"):
         found = describe(reading.data.graph, reading.data.labels)
     voice.table(_rows(found), "The graph")

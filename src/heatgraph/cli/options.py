@@ -1,11 +1,19 @@
-"""Options that several commands share."""
+"""Options that several commands share, in groups.
+
+A command takes a group as one parameter, annotated with the group's class; `grouped` spreads it
+into the options that typer sees, and puts together what comes back.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -191,42 +199,143 @@ Debug = Annotated[
 ]
 
 
-def table_options(values: dict[str, Any], known_features: list[str] | None = None) -> Options:
-    """How to read tables, from the values of a command's options."""
-    from heatgraph.errors import InputError
-    from heatgraph.schedule import memory_bytes
-    from heatgraph.tables.graphs import Options
-    from heatgraph.tables.source import is_table_name
+@dataclass(frozen=True)
+class Tables:
+    """How to read the two tables, but for labels."""
 
-    try:
-        memory_bytes(values["memory"])
-    except InputError:
-        raise typer.BadParameter(
-            f"--memory must be a size such as 4GB or 500MB. Got {values['memory']!r}."
-        ) from None
-    features = values["features"]
-    if features and "," in features and not is_table_name(features):
-        features = [name.strip() for name in features.split(",")]
-    return Options(
-        id=values["id"],
-        label=values.get("label"),
-        split=values.get("split"),
-        features=features,
-        source=values["source"],
-        target=values["target"],
-        weight=values["weight"],
-        directed=values["directed"].value,
-        duplicates=values["duplicates"].value,
-        memory=values["memory"],
-        known_features=known_features,
-    )
+    id: Id = None
+    features: Features = None
+    source: SourceColumn = None
+    target: TargetColumn = None
+    weight: Weight = None
+    directed: Directed = Direction.max
+    duplicates: DuplicateEdges = Duplicates.error
+
+    def reading(self, memory: str | None, **more: Any) -> Options:
+        """The options of a reader; `more` are those that are not here."""
+        from heatgraph.errors import InputError
+        from heatgraph.schedule import memory_bytes
+        from heatgraph.tables.graphs import Options
+        from heatgraph.tables.source import is_table_name
+
+        try:
+            memory_bytes(memory)
+        except InputError:
+            raise typer.BadParameter(
+                f"--memory must be a size such as 4GB or 500MB. Got {memory!r}."
+            ) from None
+        features: Any = self.features
+        if features and "," in features and not is_table_name(features):
+            features = [name.strip() for name in features.split(",")]
+        given = {
+            "id": self.id,
+            "features": features,
+            "source": self.source,
+            "target": self.target,
+            "weight": self.weight,
+            "directed": self.directed.value,
+            "duplicates": self.duplicates.value,
+            "memory": memory,
+        }
+        return Options(**(given | more))
+
+    def reading_for(self, model: DGCClassifier, memory: str | None) -> Options:
+        """The same for a model: with its features, and leaving labels aside."""
+        known = getattr(model, "feature_names_in_", None)
+        none = {} if model.n_features_in_ else {"features": ""}
+        return self.reading(memory, label="", split="", known_features=known, **none)
 
 
-def model_options(values: dict[str, Any], classifier: DGCClassifier) -> Options:
-    """How to read tables for a model: with its features, and leaving labels aside."""
-    known = getattr(classifier, "feature_names_in_", None)
-    none = {} if classifier.n_features_in_ else {"features": ""}
-    return table_options(values | {"label": "", "split": ""} | none, known)
+@dataclass(frozen=True)
+class Labels:
+    """Which columns say what to learn."""
+
+    label: Label = None
+    split: SplitColumn = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is fixed, and what is left to be chosen."""
+
+    T: T = None
+    K: K = None
+    scheme: Scheme = None
+    self_loops: SelfLoops = True
+    feature_scaling: Scaling = Scalings.auto
+    weight_decay: WeightDecay = None
+    seed: Seed = 0
+
+    def parameters(self) -> dict[str, Any]:
+        """The same as parameters of the classifier, if they can be together."""
+        if self.K is not None and self.scheme is Schemes.heat:
+            raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
+        if self.K is None and self.scheme not in (None, Schemes.heat):
+            raise typer.BadParameter(f"--scheme {self.scheme.value} needs a number of steps, --K.")
+        return {
+            "T": numbers(self.T, "--T"),
+            "K": self.K,
+            "scheme": self.scheme and self.scheme.value,
+            "self_loops": self.self_loops,
+            "feature_scaling": self.feature_scaling.value,
+            "weight_decay": numbers(self.weight_decay, "--weight-decay"),
+            "random_state": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of the machine may be used."""
+
+    threads: Threads = None
+    memory: Memory = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The same as parameters of the classifier."""
+        return {"n_threads": self.threads, "memory_budget": self.memory}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is said."""
+
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Spread a command's groups of options into single ones, for typer to see."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    spread = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name not in groups:
+            spread.append(parameter.replace(annotation=hints[parameter.name]))
+            continue
+        group = groups[parameter.name]
+        kinds = get_type_hints(group, include_extras=True)
+        spread += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=kinds[field.name],
+            )
+            for field in fields(group)
+        ]
+
+    @functools.wraps(command)
+    def whole(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.Signature([parameter.replace(kind=keyword) for parameter in spread])
+    vars(whole)["__signature__"] = signature
+    whole.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
+    return whole
 
 
 def numbers(text: str | None, name: str) -> Any:
@@ -242,16 +351,6 @@ def numbers(text: str | None, name: str) -> Any:
             f"{name} must be a number >= 0, or several with commas between. Got {text!r}."
         )
     return values[0] if len(values) == 1 else values
-
-
-def check_numbers(values: dict[str, Any]) -> None:
-    """Refuse what is not a number, or cannot be together, before any work is done."""
-    if values["K"] is not None and values["scheme"] is Schemes.heat:
-        raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
-    if values["K"] is None and values["scheme"] not in (None, Schemes.heat):
-        raise typer.BadParameter(f"--scheme {values['scheme'].value} needs a number of steps, --K.")
-    numbers(values["T"], "--T")
-    numbers(values["weight_decay"], "--weight-decay")
 
 
 def need_labels(reading: Reading) -> None:

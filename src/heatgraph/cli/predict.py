@@ -13,6 +13,7 @@ from heatgraph.cli.reading import read
 from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
+@options.grouped
 def predict(
     model: options.Model,
     nodes: options.Nodes,
@@ -20,33 +21,24 @@ def predict(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where predictions go: .csv, .parquet, or -.")
     ],
-    id: options.Id = None,
-    features: options.Features = None,
-    source: options.SourceColumn = None,
-    target: options.TargetColumn = None,
-    weight: options.Weight = None,
-    directed: options.Directed = options.Direction.max,
-    duplicates: options.DuplicateEdges = options.Duplicates.error,
-    threads: options.Threads = None,
-    memory: options.Memory = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    tables: options.Tables,
+    machine: options.Machine,
+    report: options.Report,
 ) -> None:
     """Label every node of a graph with a model that `heatgraph fit` wrote.
 
     The graph may be another than the one that was fitted: features are found by their names.
     """
-    given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(output))
+    voice = Voice(report, taken=is_standard(output))
     from heatgraph.classifier import load
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
-    check_outputs([model, nodes, edges, features], [output])
+    check_outputs([model, nodes, edges, tables.features], [output])
     if not is_standard(output):
         table_form(output)
-    classifier = load(model).set_params(n_threads=threads, memory_budget=memory)
-    reading, summary = read(voice, nodes, edges, options.model_options(given, classifier))
+    classifier = load(model).set_params(**machine.parameters())
+    reading, summary = read(voice, nodes, edges, tables.reading_for(classifier, machine.memory))
     graph = reading.data.graph
     with voice.working("predicting"):
         probabilities = classifier.predict_proba(graph)

@@ -9,11 +9,12 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.fit import make_classifier, tell_choice
+from heatgraph.cli.fit import tell_choice
 from heatgraph.cli.reading import read
 from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
+@options.grouped
 def tune(
     nodes: options.Nodes,
     edges: options.Edges,
@@ -24,58 +25,44 @@ def tune(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Plot of accuracy over T: .png, .svg or .pdf.")
     ] = None,
-    id: options.Id = None,
-    label: options.Label = None,
-    features: options.Features = None,
-    split: options.SplitColumn = None,
-    source: options.SourceColumn = None,
-    target: options.TargetColumn = None,
-    weight: options.Weight = None,
-    directed: options.Directed = options.Direction.max,
-    duplicates: options.DuplicateEdges = options.Duplicates.error,
-    T: options.T = None,
-    K: options.K = None,
-    scheme: options.Scheme = None,
-    self_loops: options.SelfLoops = True,
-    feature_scaling: options.Scaling = options.Scalings.auto,
-    weight_decay: options.WeightDecay = None,
-    seed: options.Seed = 0,
-    threads: options.Threads = None,
-    memory: options.Memory = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    *,
+    tables: options.Tables,
+    labels: options.Labels,
+    settings: options.Settings,
+    machine: options.Machine,
+    report: options.Report,
 ) -> None:
     """Try settings on validation data, and show how accuracy depends on T.
 
     The test nodes of a split are left aside.
     """
-    given = dict(locals())
-    voice = Voice(as_json=as_json, quiet=quiet, taken=is_standard(output))
+    voice = Voice(report, taken=is_standard(output))
     import pyarrow as pa
 
     from heatgraph.report.plots import check_plot_name, plot_search
     from heatgraph.report.summary import fit_summary, training_parts
     from heatgraph.tables.writing import table_form, write_table
 
-    check_outputs([nodes, edges, features], [output, plot])
+    check_outputs([nodes, edges, tables.features], [output, plot])
     if output is not None and not is_standard(output):
         table_form(output)
     if plot is not None:
         check_plot_name(plot)
-    options.check_numbers(given)
-    _check_choice(given)
-    reading, summary = read(voice, nodes, edges, options.table_options(given))
+    parameters = settings.parameters() | machine.parameters()
+    _check_choice(parameters, plot)
+    how = tables.reading(machine.memory, label=labels.label, split=labels.split)
+    reading, summary = read(voice, nodes, edges, how)
     options.need_labels(reading)
-    classifier = make_classifier(given)
+    # Only now, since it takes a second, and an error in the tables should not wait for it.
+    from heatgraph.classifier import DGCClassifier
+
+    classifier = DGCClassifier(**parameters)
     data = reading.data
     train, val, _ = training_parts(data)
     before = voice.seconds
     with voice.working("trying settings") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-    chosen = fit_summary(classifier, data, None) | {"seconds": voice.seconds - before}
-    for key in ("test_nodes", "test_accuracy"):
-        chosen.pop(key, None)
+    chosen = fit_summary(classifier, data, judge=False) | {"seconds": voice.seconds - before}
     tell_choice(voice, chosen)
     if output is not None:
         with writing(output):
@@ -90,15 +77,15 @@ def tune(
     voice.json({"read": summary, "chosen": chosen, "seconds": voice.seconds})
 
 
-def _check_choice(given: dict[str, Any]) -> None:
+def _check_choice(parameters: dict[str, Any], plot: Path | None) -> None:
     """Refuse what leaves nothing to try, or nothing to plot."""
-    fixed = [isinstance(options.numbers(given[key], key), float) for key in ("T", "weight_decay")]
+    fixed = [isinstance(parameters[key], float) for key in ("T", "weight_decay")]
     if all(fixed):
         raise typer.BadParameter(
             "there is nothing to try: --T and --weight-decay have one value each. Leave one out, "
             "or list candidates with commas between."
         )
-    if fixed[0] and given["plot"] is not None:
+    if fixed[0] and plot is not None:
         raise typer.BadParameter(
             "there is nothing to plot: --T has one value. Leave it out, or list candidates with "
             "commas between."

@@ -13,9 +13,10 @@ from heatgraph.cli.console import Voice
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "safetensors", "torch")
 
 
-def version(as_json: options.Json = False, debug: options.Debug = False) -> None:
+@options.grouped
+def version(*, report: options.Report) -> None:
     """Tell the versions of heatgraph and of what it works with."""
-    voice = Voice(as_json=as_json)
+    voice = Voice(report)
     found = {"heatgraph": heatgraph.__version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from heatgraph.tables.graphs import Reading
 
 if TYPE_CHECKING:
     from heatgraph.classifier import DGCClassifier
+    from heatgraph.tuning import Progress
 
 Indices = npt.NDArray[np.int64]
 
@@ -65,10 +67,32 @@ def training_parts(data: Dataset) -> tuple[Indices | None, Indices | None, Indic
     return train, split.val if len(split.val) else None, test if len(test) else None
 
 
-def fit_summary(model: DGCClassifier, data: Dataset, alone: DGCClassifier | None) -> dict[str, Any]:
+def fit_without_graph(
+    model: DGCClassifier, data: Dataset, progress: Progress | None = None
+) -> DGCClassifier | None:
+    """The same model of the features alone, to compare with; None if that is not possible."""
+    from sklearn.base import clone
+
+    if not model.n_features_in_ or model.validation_accuracy_ is None:
+        return None
+    alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None)
+    train, val, _ = training_parts(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same has been said of the first model
+        return alone.fit(data.graph, data.labels, train, val, progress=progress)
+
+
+def fit_summary(
+    model: DGCClassifier,
+    data: Dataset,
+    alone: DGCClassifier | None = None,
+    *,
+    judge: bool = True,
+) -> dict[str, Any]:
     """What was chosen and how good it is, beside the largest class and the features alone.
 
-    `alone` is a model of the same data that leaves the graph aside.
+    `alone` is a model of the same data that leaves the graph aside. With `judge`, the model is also
+    scored on the test nodes, if there are any.
     """
     train, val, test = training_parts(data)
     labels = Labels.read(data.labels, data.graph.num_nodes)
@@ -93,7 +117,7 @@ def fit_summary(model: DGCClassifier, data: Dataset, alone: DGCClassifier | None
         "majority_accuracy": float((labels.encode(model.classes_, checked) == majority).mean()),
         "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
     }
-    if test is not None:
+    if judge and test is not None:
         summary["test_nodes"] = len(test)
         summary["test_accuracy"] = model.score(None, data.labels, test)
     return summary

@@ -45,48 +45,66 @@ def read_features(
             f"the model finds its features in {table.name} by their names, or in a table of "
             f"features. Got {given!r}, which is no name of a table; leave it out."
         )
-    names = [name for name in table.table.column_names if name not in taken]
     if known is not None:
         chosen = _known_columns(known, table)
     elif given is not None:
-        patterns = [given] if isinstance(given, str) else list(given)
-        _check_free(patterns, taken, table)
-        chosen = matching(patterns, names, table.name)
+        chosen = _named_columns(given, taken, table)
     else:
-        named = [name for name in names if name not in table.unnamed | aside]
-        chosen = [
-            name for name in named
-            if columns.is_list(table, name) or columns.is_feature(table, name)
-        ]  # fmt: skip
-        used = set(chosen)
-        unused = [name for name in named if name not in used]
-        if unused:
-            remarks.append(f"{table.name}: not used, being no numbers: {listed(unused)}")
-        reasons = (
-            (table.unnamed, "having no name"),
-            (aside, "being called like a label or a split"),
-        )
-        for left, why in reasons:
-            unused = [name for name in names if name in left]
-            if unused:
-                remarks.append(f"{table.name}: not used, {why}: {listed(unused)}")
+        chosen = _likely_columns(taken, aside, table, remarks)
     if not chosen:
         return None, None, ""
     X, called = _assembled(table, chosen)
-    if known is not None and called != known and sorted(called) == sorted(known):
-        place = {name: at for at, name in enumerate(called)}
-        X, called = X[:, [place[name] for name in known]], known
-    if known is not None and called != known:
-        raise InputError(
-            f"{table.name} has {len(called):,} features and the model {len(known):,}: lists must "
-            "be as long as those that it was fitted with."
-        )
+    if known is not None:
+        X, called = _in_order(X, called, known, table), known
     how = f"{len(called):,} from {listed(chosen, 4)}"
     if given is None:
         how += " (guessed)" if known is None else " (the model's)"
     if sp.issparse(X):
         how += f", {1 - X.nnz / np.prod(X.shape):.0%} zeros: read as words or counts"
     return X, called, how
+
+
+def _named_columns(given: Any, taken: set[str], table: Source) -> list[str]:
+    """Columns that the user names, by name or pattern."""
+    patterns = [given] if isinstance(given, str) else list(given)
+    _check_free(patterns, taken, table)
+    names = [name for name in table.table.column_names if name not in taken]
+    return matching(patterns, names, table.name)
+
+
+def _likely_columns(
+    taken: set[str], aside: set[str], table: Source, remarks: list[str]
+) -> list[str]:
+    """Every column of numbers, or of lists of them, that serves for nothing else."""
+    names = [name for name in table.table.column_names if name not in taken]
+    named = [name for name in names if name not in table.unnamed | aside]
+    chosen = [
+        name for name in named if columns.is_list(table, name) or columns.is_feature(table, name)
+    ]
+    used = set(chosen)
+    reasons = (
+        ({name for name in named if name not in used}, "being no numbers"),
+        (table.unnamed, "having no name"),
+        (aside, "being called like a label or a split"),
+    )
+    for left, why in reasons:
+        unused = [name for name in names if name in left]
+        if unused:
+            remarks.append(f"{table.name}: not used, {why}: {listed(unused)}")
+    return chosen
+
+
+def _in_order(X: Any, called: list[str], known: list[str], table: Source) -> Any:
+    """Features in the order of a model's."""
+    if called == known:
+        return X
+    if sorted(called) != sorted(known):
+        raise InputError(
+            f"{table.name} has {len(called):,} features and the model {len(known):,}: lists must "
+            "be as long as those that it was fitted with."
+        )
+    place = {name: at for at, name in enumerate(called)}
+    return X[:, [place[name] for name in known]]
 
 
 def _check_free(patterns: list[Any], taken: set[str], table: Source) -> None:
