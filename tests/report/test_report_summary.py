@@ -30,7 +30,7 @@ class TestReading:
                 key: {"column": key, "guessed": True}
                 for key in ("id", "label", "split", "source", "target")
             },
-            "features_from": "1 from x (guessed)",
+            "features_from": "x (guessed)",
             "remarks": ["nodes: not used, being no numbers: title"],
             "classes": {"7": 2, "9": 1}, "unlabelled": 2,
             "split": {"train": 2, "val": 1, "test": 1},

@@ -505,7 +505,7 @@ def test_a_model_takes_no_other_features():
     with pytest.raises(InputError, match="finds its features in nodes by their names"):
         read_tables(NODES, EDGE, Options(features="x", known_features=["x", "y"]))
     reading = read_tables(NODES, EDGE, Options(known_features=["x", "y"]))
-    assert reading.features == "2 from x, y (the model's)"
+    assert reading.features == "x, y (the model's)"
 
 
 def test_repeated_entries_of_a_feature_table_are_told():

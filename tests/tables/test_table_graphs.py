@@ -41,7 +41,7 @@ class TestRoles:
             "id": "Node_ID (guessed)", "label": "y (guessed)", "split": "Subset (guessed)",
             "source": "Src (guessed)", "target": "DST (guessed)", "weight": "W (guessed)",
         }  # fmt: skip
-        assert reading.features == "1 from x (guessed)"
+        assert reading.features == "x (guessed)"
         assert reading.id_column == "Node_ID"
         assert reading.num_rows == 1
         assert reading.data.graph.adjacency.toarray().tolist() == [[0, 2], [2, 0]]

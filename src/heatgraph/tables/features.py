@@ -56,7 +56,7 @@ def read_features(
     X, called = _assembled(table, chosen)
     if known is not None:
         X, called = _in_order(X, called, known, table), known
-    how = f"{len(called):,} from {listed(chosen, 4)}"
+    how = ", ".join(chosen[:4]) + ", ..." * (len(chosen) > 4)
     if given is None:
         how += " (guessed)" if known is None else " (the model's)"
     if sp.issparse(X):
@@ -204,4 +204,4 @@ def _from_feature_table(
     X = sp.csr_array((values, (rows, places.to_numpy())), shape=shape)
     if X.nnz < len(values):
         remarks.append(f"{table.name}: {len(values) - X.nnz:,} repeated entries were added up")
-    return X, known, f"{len(known):,} from {table.name} ({node}, {feature}, {value or 'all 1'})"
+    return X, known, f"{table.name} ({node}, {feature}, {value or 'all 1'})"

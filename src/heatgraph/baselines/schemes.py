@@ -1,0 +1,63 @@
+"""Methods that differ from DGC in how features spread, and in nothing else.
+
+    SGC         S^K X                            Wu et al. 2019
+    PageRank    alpha (I - (1 - alpha) S)^-1 X   the fixed point of APPNP, Klicpera et al. 2019
+    features    X                                softmax regression without the graph
+
+Each is a `DGCClassifier` with a scheme of its own, so that whatever that can do, they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from heatgraph.classifier import DGCClassifier
+from heatgraph.schemes import SGC, PersonalizedPageRank
+
+# What is chosen among if nothing is given.
+STEPS = tuple(range(1, 11))
+RESTARTS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+
+
+def sgc(K: int | Sequence[int] = STEPS, **parameters: Any) -> DGCClassifier:
+    """Simplified graph convolution with K steps, or the best of several numbers of steps.
+
+    The other parameters are those of `DGCClassifier`, but for T and scheme.
+
+    Examples
+    --------
+    >>> sgc(2, weight_decay=1e-3)
+    DGCClassifier(scheme=[Euler(T=2.0, K=2)], weight_decay=0.001)
+    """
+    steps = [K] if isinstance(K, int) else list(K)
+    return DGCClassifier(scheme=[SGC(number) for number in steps], **parameters)
+
+
+def personalized_pagerank(
+    alpha: float | Sequence[float] = RESTARTS, **parameters: Any
+) -> DGCClassifier:
+    """Personalised PageRank with restart probability alpha, or the best of several.
+
+    The other parameters are those of `DGCClassifier`, but for T, K and scheme.
+
+    Examples
+    --------
+    >>> personalized_pagerank(0.1)
+    DGCClassifier(scheme=[PersonalizedPageRank(alpha=0.1)])
+    """
+    restarts = [alpha] if isinstance(alpha, int | float) else list(alpha)
+    return DGCClassifier(scheme=[PersonalizedPageRank(a) for a in restarts], **parameters)
+
+
+def features_alone(**parameters: Any) -> DGCClassifier:
+    """Softmax regression on the features as they are, without the graph.
+
+    The parameters are those of `DGCClassifier`, but for T, K and scheme.
+
+    Examples
+    --------
+    >>> features_alone()
+    DGCClassifier(T=0.0)
+    """
+    return DGCClassifier(T=0.0, **parameters)

@@ -1,0 +1,295 @@
+r"""Methods whose features are made first and read by softmax regression then.
+
+    SIGN-linear     [X, S X, ..., S^r X]                   Rossi et al. 2020
+    SGC-PairNorm    P(S ... P(S X))                        Zhao and Akoglu 2020
+
+with K steps and the normalisation P, which takes the mean row from every row and then gives rows a
+mean square length of scale^2:
+
+    P(X)  =  scale (X - 1 m^T) / sqrt(||X - 1 m^T||_F^2 / n).
+
+What is left open is tried: for each candidate, weight decay is chosen as `DGCClassifier` does, and
+the candidate that is best on validation nodes or folds is taken.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from heatgraph.classifier import DGCClassifier
+from heatgraph.diffusion import diffuse_many
+from heatgraph.entries import whole_number
+from heatgraph.errors import CollapseWarning, InputError
+from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.labels import Labels, training_nodes
+from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
+from heatgraph.schemes import SIGN
+from heatgraph.tuning import Progress
+
+Array = npt.NDArray[Any]
+
+
+class StackedClassifier(ClassifierMixin, BaseEstimator):
+    """Softmax regression on features that a subclass makes of a graph.
+
+    A subclass has the parameters below beside its own, lists its candidates, and makes features.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    setting_ : dict
+        The subclass's own parameters in use, chosen or given.
+    feature_scaling_ : str
+    weight_decay_ : float
+    validation_accuracy_ : float or None
+    head_ : DGCClassifier
+        What reads the features; it knows no edges.
+    """
+
+    feature_scaling: str
+    weight_decay: Any
+    self_loops: bool
+    random_state: Any
+    n_threads: int | None
+    dtype: Any
+
+    @abstractmethod
+    def _candidates(self) -> list[dict[str, Any]]:
+        """Settings to try, each checked."""
+
+    @abstractmethod
+    def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
+        """Features (m, p) of some nodes, or of all."""
+
+    def fit(
+        self,
+        graph: Graph,
+        y: Any,
+        train: Any = None,
+        val: Any = None,
+        *,
+        progress: Progress | None = None,
+    ) -> StackedClassifier:
+        """Learn from the labelled nodes of a graph; parameters as in `DGCClassifier.fit`."""
+        check_graph(graph)
+        if graph.features is None:
+            raise InputError(f"{type(self).__name__} needs a graph with features.")
+        check_scaling(self.feature_scaling)
+        candidates = self._candidates()
+        labels = Labels.read(y, graph.num_nodes)
+        learning, checking = training_nodes(labels, train, val)
+        chosen = self.feature_scaling
+        if chosen == "auto":
+            chosen = fitting_scalings(graph.features, learning)[0]
+        self.scaling_ = Scaling.learn(chosen, graph.features, learning)
+        nodes = learning if checking is None else np.concatenate([learning, checking])
+        scaled = self._scaled(graph)
+        report = progress or (lambda *_: None)
+        fits = []
+        for number, setting in enumerate(candidates):
+            report("search", number, len(candidates))
+            X = self._features(scaled, nodes, **setting)
+            fits.append((self._head(X, labels.values[nodes], learning, checking), setting))
+        report("search", len(candidates), len(candidates))
+        self.head_, self.setting_ = max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0)
+        self.graph_ = graph
+        self.n_features_in_ = graph.num_features
+        self.classes_ = self.head_.classes_
+        self.feature_scaling_ = chosen
+        self.weight_decay_ = self.head_.weight_decay_
+        self.validation_accuracy_ = self.head_.validation_accuracy_
+        return self
+
+    def _head(self, X: Array, y: Array, learning: Array, checking: Array | None) -> DGCClassifier:
+        """Softmax regression on rows of features: those to learn from, then those to check on."""
+        train = np.arange(len(learning))
+        val = None if checking is None else np.arange(len(learning), len(X))
+        return DGCClassifier(
+            T=0.0,
+            feature_scaling="none",
+            weight_decay=self.weight_decay,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+            dtype=self.dtype,
+        ).fit(_edgeless(X), y, train, val)
+
+    def _scaled(self, graph: Graph) -> Graph:
+        X = self.scaling_.apply(graph.features, np.dtype(self.dtype))
+        return graph.with_features(X)
+
+    def _read(self, graph: Graph | None, nodes: Any) -> Graph:
+        """The nodes to predict, as a graph without edges."""
+        check_is_fitted(self)
+        graph = self.graph_ if graph is None else graph
+        check_graph(graph)
+        if graph.num_features != self.n_features_in_:
+            raise InputError(
+                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
+                f"with {graph.num_features:,}."
+            )
+        rows = None if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
+        return _edgeless(self._features(self._scaled(graph), rows, **self.setting_))
+
+    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Scores of the classes, as in `DGCClassifier`."""
+        wanted = self._read(graph, nodes)
+        return self.head_.decision_function(wanted)
+
+    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Probabilities of the classes, as in `DGCClassifier`."""
+        wanted = self._read(graph, nodes)
+        return self.head_.predict_proba(wanted)
+
+    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
+        """Labels, as in `DGCClassifier`."""
+        wanted = self._read(graph, nodes)
+        return self.head_.predict(wanted)
+
+    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
+        """Share of nodes that are labelled right, as in `DGCClassifier`."""
+        check_is_fitted(self)
+        graph = self.graph_ if graph is None else graph
+        labels = Labels.read(y, graph.num_nodes)
+        counted = labels.labelled(nodes, "nodes")
+        if len(counted) == 0:
+            raise InputError("there is no labelled node to score.")
+        found = self.predict(graph, counted).tolist()
+        right = [a == b for a, b in zip(found, labels.values[counted].tolist(), strict=True)]
+        return float(np.mean(right))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _edgeless(X: Array) -> Graph:
+    return Graph(sp.csr_array((len(X), len(X)), dtype=np.float32), X)
+
+
+class SIGNClassifier(StackedClassifier):
+    """Linear SIGN: softmax regression on X, S X, ..., S^r X side by side.
+
+    Parameters
+    ----------
+    r : int or sequence of int
+        Largest number of steps, or candidates.
+    feature_scaling : str
+        As in `DGCClassifier`, one name; "auto" is "rows" for words and counts, else "standard".
+    weight_decay, self_loops, random_state, n_threads, dtype
+        As in `DGCClassifier`.
+    """
+
+    def __init__(
+        self,
+        r: int | Sequence[int] = (1, 2, 3, 4, 5, 6),
+        feature_scaling: str = "auto",
+        weight_decay: Any = "auto",
+        self_loops: bool = True,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        dtype: Any = "float32",
+    ) -> None:
+        self.r = r
+        self.feature_scaling = feature_scaling
+        self.weight_decay = weight_decay
+        self.self_loops = self_loops
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.dtype = dtype
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        return [{"r": whole_number(number, "r")} for number in _listed(self.r, "r")]
+
+    def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)
+            blocks = diffuse_many(
+                graph,
+                SIGN(setting["r"]),
+                rows=rows,
+                self_loops=self.self_loops,
+                n_threads=self.n_threads,
+                dtype=self.dtype,
+            )
+        return np.concatenate(list(blocks), axis=1)
+
+
+class PairNormClassifier(StackedClassifier):
+    """SGC with PairNorm after every step.
+
+    Parameters
+    ----------
+    K : int or sequence of int
+        Number of steps, or candidates.
+    scale : float or sequence of float
+        Root mean square length of rows after each step, or candidates.
+    feature_scaling, weight_decay, self_loops, random_state, n_threads, dtype
+        As in `SIGNClassifier`.
+    """
+
+    def __init__(
+        self,
+        K: int | Sequence[int] = (1, 2, 3, 4, 5, 6),
+        scale: float | Sequence[float] = 1.0,
+        feature_scaling: str = "auto",
+        weight_decay: Any = "auto",
+        self_loops: bool = True,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        dtype: Any = "float32",
+    ) -> None:
+        self.K = K
+        self.scale = scale
+        self.feature_scaling = feature_scaling
+        self.weight_decay = weight_decay
+        self.self_loops = self_loops
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.dtype = dtype
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        steps, scales = _listed(self.K, "K"), _listed(self.scale, "scale")
+        for scale in scales:
+            if not (isinstance(scale, int | float) and 0 < scale < np.inf):
+                raise InputError(f"scale must be a number > 0. Got {scale!r}.")
+        return [{"K": whole_number(K, "K"), "scale": scale} for K in steps for scale in scales]
+
+    def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
+        S = graph.operator(self.self_loops, self.dtype).to_scipy()
+        X = graph.features.toarray() if sp.issparse(graph.features) else graph.features
+        for _ in range(setting["K"]):
+            X = pair_norm(S @ X, setting["scale"])
+        return np.asarray(X if rows is None else X[rows])
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    """Candidates, of which there may be one."""
+    candidates = list(value) if isinstance(value, Sequence) else [value]
+    if not candidates:
+        raise InputError(f"{name} must have at least one candidate. Got {value!r}.")
+    return candidates
+
+
+def pair_norm(X: Array, scale: float = 1.0) -> Array:
+    """Take the mean row from every row, and give rows a mean square length of scale^2.
+
+    Examples
+    --------
+    >>> pair_norm(np.array([[1.0, 0.0], [3.0, 0.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    X = X - X.mean(axis=0)
+    length = np.sqrt(np.square(X, dtype=np.float64).sum() / len(X))
+    return np.asarray(X * X.dtype.type(scale / length)) if length > 0 else X
