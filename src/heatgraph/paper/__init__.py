@@ -1,0 +1,1 @@
+"""The paper, to check against: what it prints, as data."""
