@@ -342,7 +342,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
             raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
         check_engine(**self._engine())
-        epochs, seed = whole_number(self.epochs, "epochs"), _seed(self.random_state)
+        epochs, seed = whole_number(self.epochs, "epochs"), read_seed(self.random_state)
         labels = Labels.read(y, graph.num_nodes)
         learning, checking = training_nodes(labels, train, val)
         classes = labels.classes(learning)
@@ -584,7 +584,7 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
-def _seed(random_state: Any) -> int:
+def read_seed(random_state: Any) -> int:
     """A seed from whatever scikit-learn takes for one; a fixed one from None."""
     if random_state is None:
         return 0
