@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,14 +138,12 @@ def _column(values: Array) -> pa.Array:
 
 def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
     file.write((delimiter.join(map(_quoted, table.column_names)) + "\n").encode())
-    plain = io.BytesIO()
     try:
         # Quotation marks only where some value needs them; Arrow refuses to write it without.
-        _write_rows(table, plain, delimiter, "none")
+        rows = _rows(table, delimiter, "none")
     except pa.ArrowInvalid:
-        plain = io.BytesIO()
-        _write_rows(table, plain, delimiter, "needed")
-    file.write(plain.getbuffer())
+        rows = _rows(table, delimiter, "needed")
+    file.write(rows)
 
 
 def _quoted(name: str) -> str:
@@ -156,9 +153,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _write_rows(table: pa.Table, file: Any, delimiter: str, quoting: str) -> None:
+def _rows(table: pa.Table, delimiter: str, quoting: str) -> pa.Buffer:
     options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    pa.csv.write_csv(table, file, options)
+    written = pa.BufferOutputStream()
+    pa.csv.write_csv(table, written, options)
+    return written.getvalue()
 
 
 @contextlib.contextmanager
