@@ -306,12 +306,16 @@ class Report:
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Spread a command's groups of options into single ones, for typer to see."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    own = inspect.signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {
+        name: parameter.annotation
+        for name, parameter in own.items()
+        if is_dataclass(parameter.annotation)
+    }
     spread = []
-    for parameter in inspect.signature(command).parameters.values():
+    for parameter in own.values():
         if parameter.name not in groups:
-            spread.append(parameter.replace(annotation=hints[parameter.name]))
+            spread.append(parameter)
             continue
         group = groups[parameter.name]
         kinds = get_type_hints(group, include_extras=True)
