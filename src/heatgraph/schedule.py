@@ -236,6 +236,15 @@ def memory_bytes(budget: int | float | str | None) -> float:
     )
 
 
+def require_memory(what: str, needed: float) -> None:
+    """Refuse what takes more memory than this machine has, before any of it is taken."""
+    there = memory_bytes(None)
+    if needed > there:
+        raise MemoryBudgetError(
+            f"{what} needs {readable_bytes(needed)}, and this machine has {readable_bytes(there)}."
+        )
+
+
 def readable_bytes(count: float) -> str:
     """Write a number of bytes for people.
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heatgraph import DGCClassifier, Graph
+from heatgraph import DGCClassifier, Graph, schedule
 from heatgraph.datasets import synthetic
 from heatgraph.datasets.splits import random_split
 from heatgraph.datasets.synthetic import make_block_graph, reddit_like
@@ -264,8 +264,8 @@ def test_pairs_that_are_rare_end_the_search(monkeypatch):
 
 
 def test_more_than_memory_has(monkeypatch):
-    monkeypatch.setattr(synthetic, "memory_bytes", lambda _: 1e6)
-    with pytest.raises(MemoryBudgetError, match="100,000 edges need 1.6 MB, .* has 1.0 MB"):
+    monkeypatch.setattr(schedule, "memory_bytes", lambda _: 1e6)
+    with pytest.raises(MemoryBudgetError, match="100,000 edges needs 1.6 MB, .* has 1.0 MB"):
         make_block_graph(1000, 100_000, homophily=0.3)
     with pytest.raises(MemoryBudgetError, match="1,000 features"):
         make_block_graph(1000, 10, num_features=1000)

@@ -9,7 +9,7 @@ import typer
 
 from heatgraph.cli import NOT_CONVERGED, options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import read
+from heatgraph.cli.reading import read_to_learn
 from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
@@ -48,9 +48,7 @@ def fit(
     if predictions is not None and not is_standard(predictions):
         table_form(predictions)
     parameters = settings.parameters() | machine.parameters()
-    how = tables.reading(machine.memory, label=labels.label, split=labels.split)
-    reading, summary = read(voice, nodes, edges, how)
-    options.need_labels(reading)
+    reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
     # Only now, since it takes a second, and an error in the tables should not wait for it.
     from heatgraph.classifier import DGCClassifier
 

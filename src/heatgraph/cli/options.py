@@ -19,7 +19,7 @@ import typer
 
 if TYPE_CHECKING:
     from heatgraph.classifier import DGCClassifier
-    from heatgraph.tables.graphs import Options, Reading
+    from heatgraph.tables.graphs import Options
 
 
 class Direction(str, Enum):
@@ -355,14 +355,3 @@ def numbers(text: str | None, name: str) -> Any:
             f"{name} must be a number >= 0, or several with commas between. Got {text!r}."
         )
     return values[0] if len(values) == 1 else values
-
-
-def need_labels(reading: Reading) -> None:
-    """Refuse tables without labels, where they are needed."""
-    from heatgraph.errors import InputError
-
-    if reading.data.labels is None:
-        raise InputError(
-            f"labels are needed to learn from, and no column of {reading.data.name} was found or "
-            "named for them. Name it with --label."
-        )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heatgraph.cli.console import Voice
+from heatgraph.cli.options import Labels, Tables
 
 if TYPE_CHECKING:
     from heatgraph.tables.graphs import Options, Reading
@@ -28,6 +29,22 @@ def read(
     voice.table(_rows(summary), f"Read {nodes} and {edges} in {summary['seconds']:.1f} s")
     for remark in reading.remarks:
         voice.say(f"  {remark}")
+    return reading, summary
+
+
+def read_to_learn(
+    voice: Voice, nodes: Path, edges: Path, tables: Tables, labels: Labels, memory: str | None
+) -> tuple[Reading, dict[str, Any]]:
+    """The same, and refuse tables without labels."""
+    from heatgraph.errors import InputError
+
+    how = tables.reading(memory, label=labels.label, split=labels.split)
+    reading, summary = read(voice, nodes, edges, how)
+    if reading.data.labels is None:
+        raise InputError(
+            f"labels are needed to learn from, and no column of {nodes} was found or named for "
+            "them. Name it with --label."
+        )
     return reading, summary
 
 

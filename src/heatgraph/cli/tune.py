@@ -10,7 +10,7 @@ import typer
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
 from heatgraph.cli.fit import tell_choice
-from heatgraph.cli.reading import read
+from heatgraph.cli.reading import read_to_learn
 from heatgraph.cli.writing import check_outputs, is_standard, writing
 
 
@@ -50,9 +50,7 @@ def tune(
         check_plot_name(plot)
     parameters = settings.parameters() | machine.parameters()
     _check_choice(parameters, plot)
-    how = tables.reading(machine.memory, label=labels.label, split=labels.split)
-    reading, summary = read(voice, nodes, edges, how)
-    options.need_labels(reading)
+    reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
     # Only now, since it takes a second, and an error in the tables should not wait for it.
     from heatgraph.classifier import DGCClassifier
 

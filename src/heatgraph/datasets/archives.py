@@ -28,8 +28,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.entries import check_range
-from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
-from heatgraph.schedule import memory_bytes, readable_bytes
+from heatgraph.errors import FileFormatError, InputError
+from heatgraph.schedule import require_memory
 
 Array = npt.NDArray[Any]
 
@@ -115,7 +115,7 @@ class Archive:
     def read(self, name: str) -> Array:
         """Read one array."""
         info = self._member(name)
-        _check_memory(f"{self.path}: array {name!r}", info.file_size)
+        require_memory(f"{self.path}: array {name!r}", info.file_size)
         with self._damage(), self._zip.open(info) as member:
             layout = self._layout(name, member, info.file_size)
             flat = np.empty(math.prod(layout.shape), dtype=layout.dtype)
@@ -244,7 +244,7 @@ def read_npz(path: str | Path, names: Iterable[str] | None = None) -> dict[str, 
     """
     with Archive(path) as archive:
         wanted = archive.names if names is None else list(names)
-        _check_memory(f"{path}: its arrays", sum(archive.size(name) for name in wanted))
+        require_memory(f"{path}: its arrays", sum(archive.size(name) for name in wanted))
         return {name: archive.read(name) for name in wanted}
 
 
@@ -267,7 +267,7 @@ def read_sparse_npz(path: str | Path) -> sp.csr_array | sp.csc_array | sp.coo_ar
         kind = _matrix_format(archive)
         shape = _matrix_shape(archive)
         index_names = ("row", "col") if kind == "coo" else ("indices", "indptr")
-        _check_memory(
+        require_memory(
             f"{path}: its matrix", sum(archive.size(name) for name in ("data", *index_names))
         )
         data = _matrix_values(archive)
@@ -281,14 +281,6 @@ def read_sparse_npz(path: str | Path) -> sp.csr_array | sp.csc_array | sp.coo_ar
         return build((data, first, second), shape=shape)
     except InputError as error:
         raise FileFormatError(f"{path}: {error} Get it again.") from error
-
-
-def _check_memory(what: str, needed: int) -> None:
-    there = memory_bytes(None)
-    if needed > there:
-        raise MemoryBudgetError(
-            f"{what} needs {readable_bytes(needed)}, and this machine has {readable_bytes(there)}."
-        )
 
 
 def _read_header(where: str, text: str) -> _Layout:

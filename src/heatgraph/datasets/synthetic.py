@@ -36,9 +36,9 @@ import scipy.sparse as sp
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split, fraction_split
 from heatgraph.entries import INDEX_LIMIT, index_type, whole_number
-from heatgraph.errors import InputError, MemoryBudgetError
+from heatgraph.errors import InputError
 from heatgraph.graph import Graph
-from heatgraph.schedule import memory_bytes, readable_bytes
+from heatgraph.schedule import require_memory
 
 Array = npt.NDArray[Any]
 Keys = npt.NDArray[np.int64]
@@ -369,12 +369,8 @@ def _check_room(sizes: Keys, inside: int, between: int) -> None:
 def _check_memory(n: int, edges: int, columns: int) -> None:
     """Compare both peaks with memory: keys beside the graph, and then features beside it."""
     needed = 8 * edges + max(8 * edges, 4 * n * columns) + 40 * n
-    there = memory_bytes(None)
-    if needed > there:
-        raise MemoryBudgetError(
-            f"{n:,} nodes with {columns:,} features and {edges:,} edges need "
-            f"{readable_bytes(needed)}, and this machine has {readable_bytes(there)}. Ask for less."
-        )
+    what = f"a graph of {n:,} nodes with {columns:,} features and {edges:,} edges"
+    require_memory(what, needed)
 
 
 def _number(name: str, value: Any, least: float, most: float) -> None:
