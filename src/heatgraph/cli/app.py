@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import heatgraph
-from heatgraph.cli import datasets, demo, explain, fit, info, predict, tune, version
+from heatgraph.cli import datasets, demo, explain, fit, info, paper, predict, tune, version
 
 
 def _version(wanted: bool) -> None:
@@ -44,4 +44,5 @@ app.command("explain")(explain.explain)
 app.command("info")(info.info)
 app.command("datasets")(datasets.datasets)
 app.command("demo")(demo.demo)
+app.command("paper")(paper.paper)
 app.command("version")(version.version)

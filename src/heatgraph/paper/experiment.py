@@ -1,0 +1,154 @@
+"""What is run for a table, a figure or a theorem of the paper, and what is made of it.
+
+An *experiment* lists *entries*, the smallest things that are run and kept; each is told from all
+others by its setting, so that experiments can share them. From the records of those that are done
+it makes a section of the report, whether or not all are done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heatgraph.datasets.catalogue import data_folder, load_dataset
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.splits import fraction_split, random_split
+from heatgraph.datasets.synthetic import reddit_like
+from heatgraph.report.document import Part, Section
+from heatgraph.tuning import Progress
+
+CITATIONS = ("cora", "citeseer", "pubmed")
+NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "reddit": "Reddit"}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is run: runs of whatever is random, less of everything if `quick`."""
+
+    seeds: int
+    quick: bool = False
+    data: Path | None = None
+
+    @property
+    def reddit(self) -> str:
+        """Reddit where its files are, else a synthetic graph with its statistics, made smaller."""
+        folder = data_folder(self.data)
+        if folder is not None and (folder / "reddit").is_dir():
+            return "reddit"
+        return "reddit-like/50" if self.quick else "reddit-like/10"
+
+
+class Materials:
+    """Data sets and splits of them, each read or made once."""
+
+    def __init__(self, folder: Path | None = None, progress: Progress | None = None) -> None:
+        self.folder, self.progress = folder, progress
+        self._read: dict[str, Dataset] = {}
+        self._digests: dict[str, str] = {}
+
+    def data(self, name: str, split: str = "public", seed: int = 0) -> Dataset:
+        """A data set with one split: its own, or by "random" or "fractions" a random one.
+
+        "random" takes 20 nodes per class to learn from; "fractions" is 60/20/20.
+        """
+        data = self._dataset(name)
+        if split == "random":
+            return replace(data, splits={split: random_split(data.labels, seed=seed)})
+        if split == "fractions":
+            return replace(data, splits={split: fraction_split(data.labels, seed=seed)})
+        return data
+
+    def digest(self, name: str) -> str:
+        """What tells whether a data set is the same as another time."""
+        if name not in self._digests:
+            self._digests[name] = _digest(self._dataset(name))
+        return self._digests[name]
+
+    def _dataset(self, name: str) -> Dataset:
+        if name not in self._read:
+            kind, _, part = name.partition("/")
+            if part:
+                self._read[name] = reddit_like(scale=1 / int(part))
+            else:
+                self._read[name] = load_dataset(kind, self.folder, self.progress)
+        return self._read[name]
+
+
+def _digest(data: Dataset) -> str:
+    graph, X = data.graph, data.graph.features
+    arrays = [graph.indptr, graph.indices, np.asarray(data.labels)]
+    arrays += [X.data, X.indices] if hasattr(X, "indices") else [X]
+    for split in data.splits.values():
+        arrays += [split.train, split.val, split.test]
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The smallest thing that is run and kept.
+
+    `setting` tells it from all others, in plain values, the data set among them; `run` gives plain
+    values.
+    """
+
+    setting: dict[str, Any]
+    run: Callable[[Materials], dict[str, Any]]
+
+    @property
+    def key(self) -> str:
+        """The setting as one text."""
+        return json.dumps(self.setting, sort_keys=True)
+
+    def __str__(self) -> str:
+        return ", ".join(str(value) for value in self.setting.values() if value is not None)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What an entry came to."""
+
+    setting: dict[str, Any]
+    result: dict[str, Any]
+
+
+class Records(list[Record]):
+    """Records of what is done."""
+
+    def where(self, **wanted: Any) -> Records:
+        """Those whose settings are as wanted."""
+        return Records(
+            record
+            for record in self
+            if all(record.setting.get(key) == value for key, value in wanted.items())
+        )
+
+    def values(self, name: str) -> list[float]:
+        """One of the results of each."""
+        return [record.result[name] for record in self]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table, figure or theorem of the paper.
+
+    `parts` makes what stands in its section out of the records; `covers` are words for a list.
+    """
+
+    name: str
+    title: str
+    entries: Callable[[Scope], list[Entry]]
+    parts: Callable[[Records], Sequence[Part]]
+    remarks: Sequence[str] = field(default_factory=list)
+
+    def section(self, records: Records) -> Section:
+        """What the report says of it."""
+        return Section(self.name, self.title, [*self.remarks, *self.parts(records)])

@@ -1,0 +1,166 @@
+"""Running experiments and writing the report: what is done is kept, and not done again.
+
+A folder holds ``results.json`` (see `results`), ``report.html``, ``report.md`` and ``figures``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from heatgraph.errors import DownloadError, MissingExtraError
+from heatgraph.files import whole_file
+from heatgraph.paper.catalogue import EXPERIMENTS
+from heatgraph.paper.comparison import LEGEND
+from heatgraph.paper.experiment import Entry, Experiment, Materials, Scope
+from heatgraph.paper.results import Results
+from heatgraph.report.charts import write_chart
+from heatgraph.report.document import Document, Part, Section, Table
+from heatgraph.report.markdown import to_markdown
+from heatgraph.report.pages import to_html
+
+FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
+TITLE = "Decoupled Graph Convolution, reproduced"
+
+# Called with an experiment, what is at work in it, how many entries are done, and of how many.
+Progress = Callable[[Experiment, str, int, int], None]
+
+
+@dataclass
+class Outcome:
+    """How far a run came: entries done before and now, and why others were left out."""
+
+    known: int = 0
+    done: int = 0
+    left_out: dict[str, list[Entry]] = field(default_factory=dict)
+
+
+def run_experiments(
+    chosen: list[Experiment],
+    scope: Scope,
+    results: Results,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run every entry that is not in the results yet, and add it to them.
+
+    An entry whose data or library is not to be had is left out, with the reason.
+    """
+    report = progress or (lambda *_: None)
+    materials = Materials(scope.data)
+    outcome = Outcome()
+    absent: dict[str, str] = {}
+    for experiment in chosen:
+        entries = experiment.entries(scope)
+        for number, entry in enumerate(entries):
+            report(experiment, str(entry), number, len(entries))
+            if entry in results:
+                outcome.known += 1
+                continue
+            try:
+                _prepare(entry.setting["dataset"], materials, results, absent)
+                started = time.perf_counter()
+                found = entry.run(materials)
+            except (DownloadError, MissingExtraError) as error:
+                outcome.left_out.setdefault(str(error), []).append(entry)
+                continue
+            results.add(entry, found, time.perf_counter() - started)
+            outcome.done += 1
+        report(experiment, "", len(entries), len(entries))
+    return outcome
+
+
+def _prepare(name: str, materials: Materials, results: Results, absent: dict[str, str]) -> None:
+    """Have a data set at hand, the same as in earlier runs; try once to get it."""
+    if name in absent:
+        raise DownloadError(absent[name])
+    try:
+        digest = materials.digest(name)
+    except (DownloadError, MissingExtraError) as error:
+        absent[name] = str(error)
+        raise
+    results.check_data(name, digest)
+
+
+def write_report(folder: Path, scope: Scope, results: Results, outcome: Outcome) -> Document:
+    """Write what is known within a scope as a page and as Markdown, with its figures."""
+    sections, entries = [], []
+    for experiment in EXPERIMENTS.values():
+        listed = experiment.entries(scope)
+        if any(entry in results for entry in listed):
+            sections.append(_section(experiment, listed, scope, results, outcome))
+            entries += listed
+    runs = results.runs_of(entries)
+    document = Document(TITLE, [*_preface(scope), *_circumstances(runs)], sections)
+    figures = folder / FIGURES
+    figures.mkdir(exist_ok=True)
+    for section in sections:
+        for chart in section.charts:
+            write_chart(chart, figures)
+    for name, text in (
+        (PAGE, to_html(document)),
+        (MARKDOWN, to_markdown(document, FIGURES)),
+    ):
+        with whole_file(folder / name) as file:
+            file.write(text.encode())
+    return document
+
+
+def _section(
+    experiment: Experiment,
+    entries: list[Entry],
+    scope: Scope,
+    results: Results,
+    outcome: Outcome,
+) -> Section:
+    """What the report says of an experiment: how to run it, what is missing, what was found."""
+    section = experiment.section(results.of(entries))
+    parts: list[Part] = [f"`{command(experiment.name, scope)}`", *section.parts]
+    missing = [entry for entry in entries if entry not in results]
+    if missing:
+        parts.append(f"**Not run:** {len(missing)} of {len(entries)} entries.")
+        keys = {entry.key for entry in missing}
+        for reason, left_out in outcome.left_out.items():
+            count = len(keys & {entry.key for entry in left_out})
+            if count:
+                parts.append(f"{count} of them: {reason}")
+    return Section(section.name, section.title, parts)
+
+
+def command(name: str, scope: Scope) -> str:
+    """What to type for an experiment."""
+    quick = " --quick" if scope.quick else ""
+    return f"heatgraph paper {name} --seeds {scope.seeds}{quick}"
+
+
+def _preface(scope: Scope) -> list[Part]:
+    less = "This is a quick run: fewer seeds, splits and points. " if scope.quick else ""
+    return [
+        "Every table, figure and theorem of *Dissecting the Diffusion Process in Linear Graph "
+        "Convolutional Networks* (Wang, Wang, Yang and Lin, NeurIPS 2021) beside what heatgraph "
+        "finds. Two protocols, always named: *published* has the settings that authors print; "
+        "*validated* has every setting chosen on validation data, and none on test data. "
+        f"{less}Numbers are in `results.json`, each with its setting, seed, versions and machine.",
+        LEGEND,
+    ]
+
+
+def _circumstances(runs: list[dict[str, Any]]) -> list[Part]:
+    """When, how and on what these runs were; those that agree in the rest are told once."""
+    times: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        machine, versions = run["machine"], run["versions"]
+        rest = (
+            f"`{run['command']}`",
+            f"{machine['processor']}, {machine['cores']} cores, {machine['system']}",
+            ", ".join(f"{name} {number}" for name, number in versions.items()),
+        )
+        times.setdefault(rest, []).append(run["started"][:16].replace("T", " "))
+    rows = [
+        [began[0] if len(began) == 1 else f"{began[0]}, in {len(began)} goes", *rest]
+        for rest, began in times.items()
+    ]
+    head = ["begun (UTC)", "command", "machine", "versions"]
+    return [Table("Runs that these numbers are from", head, rows, len(head))]

@@ -1,0 +1,133 @@
+"""Results in a file, ``results.json``: what was found, with which setting, by which run.
+
+The file is written anew, whole or not at all, after every entry, so that a run that is killed loses
+the entry it was at. It remembers a digest of every data set: results of other data are not mixed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from heatgraph.errors import FileFormatError, InputError
+from heatgraph.files import whole_file
+from heatgraph.paper.experiment import Entry, Record, Records
+from heatgraph.schedule import memory_bytes
+
+FILE = "results.json"
+FORMAT = 1
+PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
+
+
+class Results:
+    """What is known so far, in a folder."""
+
+    def __init__(self, folder: Path, command: str) -> None:
+        self.path = folder / FILE
+        self.command = command
+        self.runs: list[dict[str, Any]] = []
+        self.digests: dict[str, str] = {}
+        self._found: dict[str, dict[str, Any]] = {}
+        self._now: int | None = None
+        if self.path.exists():
+            self._read()
+
+    def __contains__(self, entry: Entry) -> bool:
+        return entry.key in self._found
+
+    def of(self, entries: list[Entry]) -> Records:
+        """Records of those entries that are done."""
+        found = [self._found[entry.key] for entry in entries if entry in self]
+        return Records(Record(one["setting"], one["result"]) for one in found)
+
+    def runs_of(self, entries: list[Entry]) -> list[dict[str, Any]]:
+        """The runs that these entries were found in."""
+        numbers = sorted({self._found[entry.key]["run"] for entry in entries if entry in self})
+        return [self.runs[number] for number in numbers]
+
+    def check_data(self, name: str, digest: str) -> None:
+        """Refuse a data set that is not the one that earlier results are of."""
+        if self.digests.setdefault(name, digest) != digest:
+            raise InputError(
+                f"{self.path} has results of other data by the name of {name}. Name another folder "
+                "with --output, or run everything again with --again."
+            )
+
+    def add(self, entry: Entry, result: dict[str, Any], seconds: float) -> None:
+        """Keep what an entry came to, on disk."""
+        if self._now is None:
+            self._now = len(self.runs)
+            self.runs.append(describe_run(self.command))
+        self._found[entry.key] = {
+            "setting": entry.setting,
+            "result": result,
+            "seconds": round(seconds, 3),
+            "run": self._now,
+        }
+        self._write()
+
+    def forget(self, entries: list[Entry]) -> None:
+        """Have entries run again; their data sets may be others now."""
+        for entry in entries:
+            self._found.pop(entry.key, None)
+        kept = {found["setting"].get("dataset") for found in self._found.values()}
+        self.digests = {name: digest for name, digest in self.digests.items() if name in kept}
+
+    def _write(self) -> None:
+        content = {
+            "heatgraph-paper": FORMAT,
+            "runs": self.runs,
+            "data": self.digests,
+            "entries": list(self._found.values()),
+        }
+        with whole_file(self.path) as file:
+            file.write(json.dumps(content, indent=1, allow_nan=False).encode())
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self.path.read_bytes())
+            if content["heatgraph-paper"] != FORMAT:
+                raise ValueError(f"its format is {content['heatgraph-paper']!r}, not {FORMAT}")
+            self.runs, self.digests = list(content["runs"]), dict(content["data"])
+            for found in content["entries"]:
+                entry = Entry(dict(found["setting"]), lambda _: {})
+                self.runs[found["run"]]["versions"]
+                self._found[entry.key] = found | {"result": dict(found["result"])}
+        except (LookupError, TypeError, ValueError) as error:
+            raise FileFormatError(
+                f"{self.path} does not hold results of heatgraph paper: {error}. Name another "
+                "folder with --output, or delete the file."
+            ) from error
+
+
+def describe_run(command: str) -> dict[str, Any]:
+    """When, how, with what and on what something is run."""
+    return {
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "command": command,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "memory_gib": round(memory_bytes(None) / 2**30, 1),
+        },
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"

@@ -1,0 +1,246 @@
+"""Tables 5, 9 and 10: how long preprocessing and training take, on Pubmed.
+
+Four ways to the diffused features are timed, in turns so that a busy machine slows all alike:
+
+    steps       K literal steps on all features, as the paper does
+    Chebyshev   the same response as a short series, on all features
+    rows        the same at the training nodes alone, which is what `fit` does
+    SIGN        the K + 1 blocks of SIGN on all features, by literal steps
+
+Training is the paper's, 100 epochs of Adam on the diffused features of the training nodes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.diffusion import diffuse, plan
+from heatgraph.errors import HeatgraphWarning
+from heatgraph.graph import Graph
+from heatgraph.heads import Head
+from heatgraph.paper.comparison import NOTHING
+from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
+from heatgraph.paper.published import Published, published
+from heatgraph.paper.settings import AUTHORS, EPOCHS, LEARNING_RATE
+from heatgraph.report.document import Chart, Panel, Part, Series, Table
+from heatgraph.scaling import Scaling
+from heatgraph.schedule import memory_bytes
+from heatgraph.schemes import SGC, Euler
+
+STEPS = (2, 10, 20, 50, 100)
+ROUNDS, QUICK_ROUNDS = 7, 2
+WAYS = {
+    "steps": "DGC, literal steps",
+    "Chebyshev": "DGC, Chebyshev",
+    "rows": "DGC, Chebyshev at training nodes",
+    "SIGN": "SIGN, literal steps",
+}
+# SIGN at all nodes may take this share of the machine's memory.
+MOST_OF_MEMORY = 0.5
+
+
+def _scaled(data: Dataset) -> Graph:
+    X = Scaling.learn("rows", data.graph.features, data.split.train).apply(
+        data.graph.features, np.dtype(np.float32)
+    )
+    return data.graph.with_features(X)
+
+
+def _ways(data: Dataset, K: int) -> dict[str, Callable[[], Any]]:
+    """Ways to diffuse, by name; each gives features of the training nodes, (1, n, p)."""
+    graph, train = _scaled(data), data.split.train
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HeatgraphWarning)
+        # With two steps the paper's T would be unstable: its DGC with K = 2 is SGC.
+        scheme = Euler(AUTHORS["pubmed"].T, K) if K > AUTHORS["pubmed"].T else SGC(K)
+    X, n, d = graph.features, graph.num_nodes, graph.num_features
+
+    def sign() -> Any:
+        blocks = np.empty((K + 1, n, d), dtype=np.float32)
+        blocks[0] = X.toarray() if sp.issparse(X) else X
+        for step in range(K):
+            last = graph.with_features(blocks[step])
+            diffuse(last, scheme=SGC(1), method="steps", out=blocks[step + 1])
+        return np.concatenate(list(blocks[:, train]), axis=1)[np.newaxis]
+
+    ways: dict[str, Callable[[], Any]] = {
+        "steps": lambda: diffuse(graph, scheme=scheme, method="steps")[np.newaxis, train],
+        "Chebyshev": lambda: diffuse(graph, scheme=scheme)[np.newaxis, train],
+        "rows": lambda: diffuse(graph, scheme=scheme, rows=train)[np.newaxis],
+    }
+    if 4 * (K + 1) * n * d < MOST_OF_MEMORY * memory_bytes(None):
+        ways["SIGN"] = sign
+    return ways
+
+
+def entry(K: int, rounds: int) -> Entry:
+    """Milliseconds of preprocessing and of training, for every way, in turns."""
+
+    def run(materials: Materials) -> dict[str, Any]:
+        data = materials.data("pubmed")
+        codes = np.unique(np.asarray(data.labels)[data.split.train], return_inverse=True)[1]
+        head, ways = Head("adam", EPOCHS, 0), _ways(data, K)
+        taken: dict[str, dict[str, list[float]]] = {
+            way: {"preprocessing": [], "training": []} for way in ways
+        }
+        for turn in range(rounds + 1):
+            for way, make in ways.items():
+                started = time.perf_counter()
+                X = make()
+                between = time.perf_counter()
+                head.fit(X, codes, int(codes.max()) + 1, [1e-5], [LEARNING_RATE])
+                ended = time.perf_counter()
+                if turn:  # the first turn compiles, and fills caches
+                    taken[way]["preprocessing"].append(round(1000 * (between - started), 3))
+                    taken[way]["training"].append(round(1000 * (ended - between), 3))
+        return {"milliseconds": taken, "products": _products(data, K)}
+
+    return Entry({"what": "times", "dataset": "pubmed", "K": K, "rounds": rounds}, run)
+
+
+def _products(data: Dataset, K: int) -> dict[str, int]:
+    """Products with S, which do not depend on how busy a machine is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HeatgraphWarning)
+        scheme = Euler(AUTHORS["pubmed"].T, K) if K > AUTHORS["pubmed"].T else SGC(K)
+    return {"steps": K, "Chebyshev": plan(data.graph, scheme=scheme).products}
+
+
+def _entries(scope: Scope, steps: Sequence[int]) -> list[Entry]:
+    rounds = QUICK_ROUNDS if scope.quick else ROUNDS
+    return [entry(K, rounds) for K in steps]
+
+
+def median(records: Records, K: int, way: str, stage: str) -> float | None:
+    """Milliseconds that a stage took; None if it was not run."""
+    done = records.where(what="times", K=K)
+    taken = done[0].result["milliseconds"].get(way) if done else None
+    return statistics.median(taken[stage]) if taken else None
+
+
+def milliseconds(value: float | None) -> str:
+    """A time as people read it."""
+    if value is None:
+        return NOTHING
+    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.1f} ms"
+
+
+def _paper_row(number: Sequence[Published], name: str) -> list[str]:
+    return [name, "the paper, GPU", *(milliseconds(stage.value) for stage in number)]
+
+
+def _stages(source: str, rows: Sequence[tuple[str, str, str, int, str]], records: Records) -> Table:
+    """Preprocessing, training and total; a row is title, method, printed setting, K and way."""
+    cells = []
+    for title, method, setting, K, way in rows:
+        printed = published(source=source, method=method, setting=setting)
+        cells.append(_paper_row(printed, title))
+        if way:
+            stages = [median(records, K, way, stage) for stage in ("preprocessing", "training")]
+            total = None if None in stages else sum(filter(None, stages))
+            cells.append(
+                [title, "here, as the paper does it", *map(milliseconds, [*stages, total])]
+            )
+        if way == "steps" and K > 2:
+            for faster in ("Chebyshev", "rows"):
+                stages = [median(records, K, faster, s) for s in ("preprocessing", "training")]
+                total = None if None in stages else sum(filter(None, stages))
+                cells.append(
+                    [title, f"here, {WAYS[faster][5:]}", *map(milliseconds, [*stages, total])]
+                )
+    head = ["method", "where", "preprocessing", "training", "total"]
+    return Table(f"Time on Pubmed, after the paper's {source}", head, cells, 2)
+
+
+def _table_5(records: Records) -> Sequence[Part]:
+    rows = [
+        ("SGC (K = 2)", "SGC", "K=2", 2, "steps"),
+        ("DGC (K = 100)", "DGC", "K=100", 100, "steps"),
+        ("GCN", "GCN", "", 0, ""),
+    ]
+    return [_stages("Table 5", rows, records)]
+
+
+def _table_9(records: Records) -> Sequence[Part]:
+    rows = [
+        ("SGC / DGC (K = 2)", "SGC", "K=2", 2, "steps"),
+        ("SIGN (r = 2)", "SIGN", "r=2", 2, "SIGN"),
+        ("DGC (K = 100)", "DGC", "K=100", 100, "steps"),
+        ("SIGN (r = 100)", "SIGN", "r=100", 100, "SIGN"),
+        ("GCN", "GCN", "", 0, ""),
+    ]
+    return [_stages("Table 9", rows, records)]
+
+
+def _table_10(records: Records) -> Sequence[Part]:
+    rows: list[list[str]] = []
+    for method, letter in (("DGC", "K"), ("SIGN", "r")):
+        numbers = [
+            published(source="Table 10", method=method, setting=f"{letter}={K}")[0] for K in STEPS
+        ]
+        rows.append([method, "the paper, GPU", *(milliseconds(n.value) for n in numbers)])
+    lines = []
+    for way, title in WAYS.items():
+        values = [median(records, K, way, "preprocessing") for K in STEPS]
+        rows.append(
+            [title.split(",")[0], f"here,{title.partition(',')[2]}", *map(milliseconds, values)]
+        )
+        here = [(K, value) for K, value in zip(STEPS, values, strict=True) if value is not None]
+        if here:
+            lines.append(Series.through(title, here))
+    for way in ("steps", "Chebyshev"):
+        done = [records.where(K=K) for K in STEPS]
+        counts = [str(r[0].result["products"][way]) if r else NOTHING for r in done]
+        rows.append(["DGC", f"products with S: {WAYS[way][5:]}", *counts])
+    head = ["method", "where", *(f"{K} steps" for K in STEPS)]
+    parts: list[Part] = [
+        Table("Preprocessing on Pubmed, after the paper's Table 10", head, rows, 2)
+    ]
+    if lines:
+        panel = Panel("Pubmed", lines, "steps K or r", "preprocessing (ms)", "xy")
+        parts.append(
+            Chart("table10", "Time of preprocessing over the number of steps.", [panel], 1)
+        )
+    return parts
+
+
+_MACHINES = (
+    "The paper's times are from an RTX 3090, these from the processor named above: compare ratios "
+    "within a machine, not across. *As the paper does it* is K literal steps on all features. "
+    "Medians of several turns, in which all ways take part one after the other."
+)
+TABLE_5 = Experiment(
+    "table5",
+    "Table 5: time of the stages",
+    lambda scope: _entries(scope, (2, 100)),
+    _table_5,
+    [_MACHINES],
+)
+TABLE_9 = Experiment(
+    "table9",
+    "Table 9: time of the stages, with SIGN",
+    lambda scope: _entries(scope, (2, 100)),
+    _table_9,
+    [
+        "SIGN with r = 100 keeps 101 copies of all features, 4 GB here. It is left out where the "
+        "machine has too little memory for them.",
+    ],
+)
+TABLE_10 = Experiment(
+    "table10",
+    "Table 10: time of preprocessing over the number of steps",
+    lambda scope: _entries(scope, STEPS),
+    _table_10,
+    [
+        "A Chebyshev series of the same response has about a dozen terms however many steps it "
+        "stands for, so that its time does not grow with K.",
+    ],
+)

@@ -1,0 +1,110 @@
+"""Charts drawn: the same look for all, colours that all can tell apart, and no clipped labels."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heatgraph.files import whole_file
+from heatgraph.report.document import Bars, Chart, Panel, Scatter, Series
+from heatgraph.report.plots import NO_DATE, STYLE
+
+# Okabe and Ito's palette, with black last.
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#000000",
+)  # fmt: skip
+MARKERS = "osD^vPX*"
+FORMATS = ("png", "svg")
+# Inches of a panel with axes, and of a picture of points.
+SIZE, SMALL = (4.6, 3.6), (2.6, 2.8)
+
+
+def panel_svg(panel: Panel) -> bytes:
+    """One panel by itself, as SVG."""
+    from matplotlib import rc_context
+
+    drawn = io.BytesIO()
+    with rc_context(STYLE):
+        figure = _figure([panel], 1)
+        figure.savefig(drawn, format="svg", metadata=NO_DATE["svg"])
+    return drawn.getvalue()
+
+
+def write_chart(chart: Chart, folder: Path) -> list[Path]:
+    """Draw a chart into `folder`, as PNG and as SVG; give the files."""
+    from matplotlib import rc_context
+
+    written = []
+    with rc_context(STYLE):
+        figure = _figure(chart.panels, chart.columns)
+        for form in FORMATS:
+            path = folder / f"{chart.name}.{form}"
+            with whole_file(path) as file:
+                figure.savefig(file, format=form, metadata=NO_DATE.get(form))
+            written.append(path)
+    return written
+
+
+def _figure(panels: Sequence[Panel], columns: int) -> Any:
+    from matplotlib.figure import Figure
+
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    width, height = SMALL if isinstance(panels[0].content, Scatter) else SIZE
+    figure = Figure(figsize=(width * columns, height * rows), dpi=130, layout="constrained")
+    for place, panel in enumerate(panels, start=1):
+        _draw(figure.add_subplot(rows, columns, place), panel)
+    return figure
+
+
+def _draw(axes: Any, panel: Panel) -> None:
+    axes.set_title(panel.title, fontsize=11, parse_math=False)
+    if isinstance(panel.content, Scatter):
+        _draw_points(axes, panel.content)
+        return
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    if "x" in panel.log:
+        axes.set_xscale("log")
+    if "y" in panel.log:
+        axes.set_yscale("log")
+    if isinstance(panel.content, Bars):
+        _draw_bars(axes, panel.content)
+        return
+    for number, series in enumerate(panel.content):
+        colour = number if series.colour is None else series.colour
+        _draw_line(axes, series, colour % len(COLOURS))
+    if len(panel.content) > 1:
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _draw_line(axes: Any, series: Series, number: int) -> None:
+    colour = COLOURS[number]
+    look = {"ls": "--"} if series.dashed else {"marker": MARKERS[number], "ms": 4}
+    axes.plot(series.x, series.y, color=colour, lw=1.8, label=series.name, **look)
+    if series.spread is not None:
+        low, high = (
+            [y + sign * s for y, s in zip(series.y, series.spread, strict=True)] for sign in (-1, 1)
+        )
+        axes.fill_between(series.x, low, high, color=colour, alpha=0.2, lw=0)
+
+
+def _draw_points(axes: Any, scatter: Scatter) -> None:
+    # As an image inside the SVG too: thousands of points as paths make it slow to open.
+    colours = [COLOURS[code % len(COLOURS)] for code in scatter.classes.tolist()]
+    axes.scatter(*scatter.points.T, s=3, c=colours, lw=0, rasterized=True)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def _draw_bars(axes: Any, bars: Bars) -> None:
+    places = range(len(bars.names))
+    drawn = axes.barh(places, bars.values, color=COLOURS[0])
+    axes.bar_label(drawn, [f"{value:.3g}" for value in bars.values], padding=3, fontsize=9)
+    axes.set_yticks(places, bars.names)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.margins(x=0.2)

@@ -1,0 +1,62 @@
+"""A report as Markdown, with its charts as links to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from heatgraph.report.document import Cell, Chart, Document, Part, Table
+
+# What a marked cell carries.
+MARK = "◆"
+
+
+def to_markdown(document: Document, figures: str = "figures") -> str:
+    """Write a document out; `figures` is where its charts lie, as seen from the file."""
+    lines = [f"# {document.title}", ""]
+    for part in document.preface:
+        lines += _part(part, figures)
+    for section in document.sections:
+        lines += [f"## {section.title}", ""]
+        for part in section.parts:
+            lines += _part(part, figures)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _part(part: Part, figures: str) -> Iterator[str]:
+    if isinstance(part, Table):
+        yield from _table(part)
+    elif isinstance(part, Chart):
+        yield f"![{_escaped(part.caption)}]({figures}/{part.name}.png)"
+        yield ""
+        yield f"*{part.caption}*"
+    else:
+        yield part
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{table.title}**"
+        yield ""
+    yield _row(table.head)
+    numbers = len(table.head) - table.text_columns
+    yield _row(["---"] * table.text_columns + ["---:"] * numbers)
+    for row in table.rows:
+        yield _row([plain(cell) for cell in row])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(map(_escaped, cells)) + " |"
+
+
+def plain(cell: str | Cell) -> str:
+    """A cell in one line."""
+    if isinstance(cell, str):
+        return cell
+    mark = f" {MARK}" if cell.marked else ""
+    remark = f" ({cell.remark}{mark})" if cell.remark else mark
+    return f"{cell.value}{remark}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
