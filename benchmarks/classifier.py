@@ -8,10 +8,11 @@ import numpy as np
 import torch
 
 from benchmarks import peers
-from benchmarks.citations import PUBLISHED, read
+from benchmarks.citations import read
 from benchmarks.turns import compare, take_turns, write
 from heatgraph import DGCClassifier
 from heatgraph.heads import initial_weights
+from heatgraph.paper.settings import AUTHORS
 from heatgraph.scaling import Scaling
 
 WANTED = {"cora": 50, "citeseer": 150, "pubmed": 300}
@@ -19,7 +20,7 @@ WANTED = {"cora": 50, "citeseer": 150, "pubmed": 300}
 
 def run(rounds: int) -> None:
     figures, lines, seconds = [], [], {}
-    for name, setting in PUBLISHED.items():
+    for name, setting in AUTHORS.items():
         data = read(name)
         if data is None:
             print(f"{name}: no files; HEATGRAPH_DATA names the parent of their folder")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 from scipy.sparse.linalg import expm_multiply
 
-from benchmarks.citations import Published
+from heatgraph.paper.settings import AuthorsSetting
 
 # Torch announces its sparse tensors as a beta feature, once for each kind.
 warnings.filterwarnings("ignore", message=".*[Ss]parse.*", category=UserWarning)
@@ -47,7 +47,7 @@ def published_fit(
     X: torch.Tensor,
     y: torch.Tensor,
     train: torch.Tensor,
-    setting: Published,
+    setting: AuthorsSetting,
     start: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
     """DGC as its authors run it, from features to predictions: K steps, then 100 epochs of Adam.

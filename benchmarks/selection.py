@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.citations import PUBLISHED, random_splits, read
+from benchmarks.citations import random_splits, read
 from benchmarks.turns import write
 from heatgraph import DGCClassifier
+from heatgraph.paper.settings import AUTHORS
 
 SPLITS, AVERAGED = 20, 10
 RULES = ("best accuracy", "least log-loss", f"mean of {AVERAGED} best", "middle of plateau")
@@ -44,7 +45,7 @@ def accuracies(data, val) -> list[float]:
 
 def run(rounds: int) -> None:
     lines, facts = [], {}
-    for name in PUBLISHED:
+    for name in AUTHORS:
         data = read(name)
         if data is None:
             print(f"{name}: no files; HEATGRAPH_DATA names the parent of their folder")

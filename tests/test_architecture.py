@@ -15,8 +15,8 @@ SOURCE = Path(heatgraph.__file__).parent
 ROOMS = [
     "errors", "entries", "graph", "schemes", "series", "kernels", "crew", "schedule", "propagation",
     "diffusion", "theory", "files", "labels", "statistics", "scaling", "calibration", "heads",
-    "space", "gram", "tuning", "explanation", "transformer", "classifier", "baselines", "datasets",
-    "exchange", "tables", "report", "paper", "cli",
+    "space", "gram", "tuning", "explanation", "transformer", "models", "classifier", "baselines",
+    "datasets", "exchange", "tables", "report", "paper", "cli",
 ]  # fmt: skip
 NAMELESS = {"util", "utils", "helper", "helpers", "common", "misc", "base"}
 

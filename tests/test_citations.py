@@ -6,49 +6,49 @@ import pytest
 import heatgraph as hg
 from heatgraph import DGCClassifier, heads
 from heatgraph.datasets.planetoid import read_planetoid
-
-# T, K, learning rate, weight decay, accuracy: as the authors print them.
-PUBLISHED = {
-    "cora": (5.27, 250, 0.156, 3.544e-5, 83.3),
-    "citeseer": (3.78, 300, 1.39, 2e-4, 73.3),
-    "pubmed": (6.0498, 900, 0.627, 9.38e-6, 80.3),
-}
+from heatgraph.paper.published import published
+from heatgraph.paper.settings import AUTHORS, authors_sgc
 
 
-@pytest.fixture(scope="module", params=PUBLISHED)
+@pytest.fixture(scope="module", params=AUTHORS)
 def citations(request, planetoid_folder):
     return request.param, read_planetoid(planetoid_folder, request.param)
 
 
-def published(name, data, seed=None):
-    T, K, learning_rate, weight_decay, _ = PUBLISHED[name]
-    return DGCClassifier(
-        T=T,
-        K=K,
-        scheme="euler",
-        feature_scaling="rows",
-        solver="adam",
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        random_state=seed,
-    ).fit(data.graph, data.labels, train=data.split.train)
+def with_authors_setting(name, data, seed=None):
+    return AUTHORS[name].classifier(seed).fit(data.graph, data.labels, train=data.split.train)
 
 
 def test_published_settings_give_the_published_accuracy(citations):
     name, data = citations
     accuracies = [
-        100 * published(name, data, seed).score(None, data.labels, data.split.test)
+        100 * with_authors_setting(name, data, seed).score(None, data.labels, data.split.test)
         for seed in range(10)
     ]
-    assert np.mean(accuracies) == pytest.approx(PUBLISHED[name][-1], abs=0.3)
+    (number,) = published(source="Table 2", method="DGC", dataset=name)
+    assert np.mean(accuracies) == pytest.approx(number.value, abs=0.3)
+
+
+def test_sgc_as_its_authors_do_it(citations):
+    name, data = citations
+    split = data.split
+    accuracies = [
+        100
+        * authors_sgc(seed)
+        .fit(data.graph, data.labels, split.train, split.val)
+        .score(None, data.labels, split.test)
+        for seed in range(3)
+    ]
+    (number,) = published(source="Table 2", method="SGC", dataset=name)
+    assert np.mean(accuracies) == pytest.approx(number.value, abs=0.5)
 
 
 def test_literal_steps_predict_the_same(citations):
     """K literal steps of all features, and the head read from them."""
     name, data = citations
-    clf = published(name, data)
+    clf = with_authors_setting(name, data)
     X = clf.scaling_.apply(data.graph.features, np.dtype(np.float32))
-    T, K, *_ = PUBLISHED[name]
+    T, K = AUTHORS[name].T, AUTHORS[name].K
     diffused = hg.diffuse(data.graph.with_features(X), T, K, method="steps")
     by_steps = (diffused @ clf.coef_.T + clf.intercept_).argmax(axis=1)
     assert (clf.predict() == by_steps).mean() >= 0.999

@@ -559,10 +559,10 @@ def test_a_file_that_lacks_something_is_refused(tmp_path):
 
 def crafted(tmp_path, **changes):
     """A file of ours with a valid checksum, and something in it that cannot be."""
-    from heatgraph.classifier import _described
     from heatgraph.files import write_tensors
+    from heatgraph.models import described
 
-    content, tensors = _described(fitted(feature_scaling="idf"))
+    content, tensors = described(fitted(feature_scaling="idf"))
     for name, value in changes.items():
         if name in tensors:
             tensors[name] = value

@@ -14,9 +14,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import validate_data
 
 from heatgraph import DGCClassifier, Graph, GraphDiffusion
+from heatgraph.baselines.deepwalk import DeepWalkClassifier
+from heatgraph.baselines.label_propagation import LabelPropagation
+from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 
 
-class OnTables(DGCClassifier):
+class Tables:
     """Rows of a table as nodes without edges."""
 
     def _graph(self, X, reset=False):
@@ -42,6 +45,14 @@ class OnTables(DGCClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = tags.input_tags.sparse = True
         return tags
+
+
+class OnTables(Tables, DGCClassifier):
+    """DGC without edges: softmax regression."""
+
+
+class SIGNOnTables(Tables, SIGNClassifier):
+    """SIGN without edges: softmax regression on copies of the features."""
 
 
 class DiffusionOnTables(GraphDiffusion):
@@ -71,7 +82,9 @@ CANNOT_PASS = {
 def checks():
     """Every check of every estimator; the plain ones are asked what needs no table."""
     plain = [DGCClassifier(), GraphDiffusion(T=1.0), DiffusionOnTables(T=1.0)]
+    plain += [SIGNClassifier(), PairNormClassifier(), LabelPropagation(), DeepWalkClassifier()]
     tables = [OnTables(T=1.0, weight_decay=1e-3), OnTables(feature_scaling="standard")]
+    tables += [SIGNOnTables(r=(1, 2), feature_scaling="standard")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)
         for estimator in plain:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,21 +24,18 @@ from heatgraph import tuning
 from heatgraph.calibration import best_temperature
 from heatgraph.diffusion import check_engine, diffuse
 from heatgraph.entries import whole_number
-from heatgraph.errors import ConvergenceWarning, FileFormatError, InputError, StabilityWarning, warn
+from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.explanation import Explanation, explain
-from heatgraph.files import from_plain, read_tensors, to_plain, write_tensors
+from heatgraph.files import read_tensors, write_tensors
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.heads import Head
 from heatgraph.labels import Labels, training_nodes
+from heatgraph.models import described, restored, whole_model
 from heatgraph.scaling import Scaling, fitting_scalings
-from heatgraph.schemes import scheme_from_record, scheme_record
 from heatgraph.space import Setting, Space
 
 Array = npt.NDArray[Any]
 
-# Columns of the table of a search.
-RECORD = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay", "learning_rate",
-          "accuracy", "log_loss")  # fmt: skip
 # What a file of ours says that it holds.
 KIND = "DGCClassifier"
 
@@ -313,7 +308,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         The graph is not in it.
         """
         check_is_fitted(self)
-        content, tensors = _described(self)
+        content, tensors = described(self)
         write_tensors(path, KIND, content, tensors)
 
     def __sklearn_tags__(self) -> Tags:
@@ -465,109 +460,9 @@ def load(path: str | Path) -> DGCClassifier:
     form is refused with the reason.
     """
     content, tensors = read_tensors(path, KIND)
-    try:
-        return _restored(content, tensors)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path} does not hold a whole model: {error!r}.") from error
-
-
-def _described(model: DGCClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Plain values and arrays that make a model."""
-    parameters = model.get_params()
-    if not isinstance(parameters["random_state"], int | np.integer | None):
-        parameters["random_state"] = None  # a generator's state is of no use to a fitted model
-    for label in model.classes_.tolist():
-        if not isinstance(label, str | bool | int | float | np.number | np.bool_):
-            raise InputError(
-                f"label {label!r} cannot be written into a file: it is a {type(label).__name__}, "
-                "and neither a number nor a text."
-            )
-    content = {
-        "parameters": {name: to_plain(value) for name, value in parameters.items()},
-        "classes": to_plain(model.classes_),
-        "classes_kind": model.classes_.dtype.kind,
-        "scheme": scheme_record(model.scheme_),
-        "self_loops": bool(model.self_loops_),
-        "feature_scaling": model.feature_scaling_,
-        "weight_decay": model.weight_decay_,
-        "learning_rate": model.learning_rate_,
-        "converged": model.converged_,
-        "temperature": model.temperature_,
-        "num_features": model.n_features_in_,
-        "feature_names": getattr(model, "feature_names_in_", None),
-        "nodes_digest": model._nodes_digest,
-        "validation_accuracy": model.validation_accuracy_,
-        "search": {key: [record[key] for record in model.search_] for key in RECORD},
-        "versions": _versions(),
-    }
-    tensors = {"Theta": model.coef_.T, "bias": model.intercept_}
-    for name in ("factor", "shift"):
-        if getattr(model.scaling_, name) is not None:
-            tensors[name] = getattr(model.scaling_, name)
-    return content, tensors
-
-
-def _restored(content: dict[str, Any], tensors: dict[str, Array]) -> DGCClassifier:
-    """Make a model of what a file says, if all of it fits together."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StabilityWarning)  # said when it was fitted
-        parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
-        scheme = scheme_from_record(content["scheme"])
-        model = DGCClassifier(**parameters)
-        model._space()
-    check_engine(**model._engine())
-    model.classes_ = _classes(content["classes"], content["classes_kind"])
-    d, C = tensors["Theta"].shape
-    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
-    scaling.check(content["num_features"])
-    expected = {"Theta": (d, C), "bias": (C,)}
-    for name, shape in expected.items():
-        tensor = tensors[name]
-        whole = tensor.shape == shape and tensor.dtype in (np.float32, np.float64)
-        if not whole or not np.isfinite(tensor).all():
-            raise ValueError(f"{name} is not what it should be")
-    temperature, num_features = float(content["temperature"]), content["num_features"]
-    if len(model.classes_) != C or num_features not in (0, d) or not isinstance(num_features, int):
-        raise ValueError("the numbers of classes or features contradict each other")
-    if not 0 < temperature < np.inf or not isinstance(content["self_loops"], bool):
-        raise ValueError("a setting is not what it should be")
-    setting = Setting(
-        scheme,
-        content["self_loops"],
-        scaling.name,
-        float(content["weight_decay"]),
-        float(content["learning_rate"]),
-    )
-    model._settle(setting, scaling, tensors["Theta"].T, tensors["bias"])
-    model.n_features_in_ = num_features
-    names, digest = content["feature_names"], content["nodes_digest"]
-    named = names is None or (len(names) == d and all(isinstance(name, str) for name in names))
-    if not named or not isinstance(digest, str | None):
-        raise ValueError("the names of features or nodes are not what they should be")
-    model._recognise(names, digest)
-    accuracy = content["validation_accuracy"]
-    model.validation_accuracy_ = None if accuracy is None else float(accuracy)
-    model.converged_ = bool(content["converged"])
-    model.temperature_ = temperature
-    rows = zip(*(content["search"][key] for key in RECORD), strict=True)
-    model.search_ = [dict(zip(RECORD, row, strict=True)) for row in rows]
+    with whole_model(path):
+        model: DGCClassifier = restored(DGCClassifier, content, tensors)
     return model
-
-
-def _classes(values: list[Any], kind: str) -> Array:
-    """Read classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
-    if len(values) < 2 or len(set(values)) < len(values):
-        raise ValueError("classes must be two or more, and distinct")
-    if not all(isinstance(value, str | bool | int | float) for value in values):
-        raise TypeError("classes must be numbers or texts")
-    if kind == "O":
-        classes = np.empty(len(values), dtype=object)
-        classes[:] = values
-        return classes
-    classes = np.array(values)
-    if classes.dtype.kind not in (kind, "i" if kind == "u" else kind):
-        raise ValueError(f"classes are not of the kind {kind!r}")
-    return classes
 
 
 def _nodes_digest(graph: Graph) -> str | None:
@@ -575,13 +470,6 @@ def _nodes_digest(graph: Graph) -> str | None:
     if graph.features is not None or graph.node_ids is None:
         return None
     return hashlib.sha256(json.dumps(graph.node_ids.tolist(), default=repr).encode()).hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    packages = ("heatgraph", "numpy", "scipy", "scikit-learn", "safetensors")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def read_seed(random_state: Any) -> int:

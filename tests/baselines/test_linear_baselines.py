@@ -10,11 +10,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from strategies import graphs, planted, seeds
 
-from heatgraph import SGC, Graph
+from heatgraph import SGC, Graph, load
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier, pair_norm
-from heatgraph.errors import ConvergenceWarning, InputError
+from heatgraph.errors import ConvergenceWarning, FileFormatError, InputError
+from heatgraph.files import read_tensors, write_tensors
 from heatgraph.scaling import Scaling
 
 GRAPH, LABELS = planted()
@@ -264,3 +265,59 @@ def test_label_propagation_tells_if_it_did_not_converge(monkeypatch):
 def test_everything_is_labelled():
     graph = Graph.from_edges([0], [1], num_nodes=2, symmetrize="max")
     assert_array_equal(LabelPropagation().fit(graph, ["a", "b"]).predict(), ["a", "b"])
+
+
+# Files
+
+
+STACKED = {name: MODELS[name] for name in ("SIGN", "PairNorm")}
+stacked = pytest.mark.parametrize("model", STACKED.values(), ids=STACKED)
+
+
+@stacked
+@pytest.mark.parametrize("scaling", ["idf", "standard"])
+def test_a_saved_model_predicts_the_same(model, scaling, tmp_path):
+    graph = GRAPH if scaling == "idf" else DENSE
+    clf = clone(model).set_params(feature_scaling=scaling, random_state=3)
+    clf.fit(graph, np.array(["x", "y", "z"])[LABELS], TRAIN, VAL)
+    clf.save(tmp_path / "model")
+    again = type(model).load(tmp_path / "model")
+    assert_array_equal(again.predict_proba(graph), clf.predict_proba())
+    assert_array_equal(again.predict(graph, TEST), clf.predict(nodes=TEST))
+    assert str(again.get_params()) == str(clf.get_params()).replace("(", "[").replace(")", "]")
+    for name in ("setting_", "feature_scaling_", "weight_decay_", "validation_accuracy_"):
+        assert getattr(again, name) == getattr(clf, name)
+    with pytest.raises(InputError, match="has no graph of its own: pass graph="):
+        again.predict()
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    MODELS["SIGN"].fit(GRAPH, LABELS, TRAIN, VAL).save(tmp_path / "model")
+    with pytest.raises(FileFormatError, match="holds a SIGNClassifier, where a PairNorm"):
+        PairNormClassifier.load(tmp_path / "model")
+    with pytest.raises(FileFormatError, match="holds a SIGNClassifier, where a DGCClassifier"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"setting": {"r": -1}},
+        {"setting": {"scale": 1.0}},
+        {"setting": 3},
+        {"num_features": 0},
+        {"num_features": 7},
+        {"feature_scaling": "evil"},
+        {"head": {}},
+        {"parameters": {"r": 2, "evil": 1}},
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changes, tmp_path):
+    clf = clone(MODELS["SIGN"]).set_params(r=2).fit(GRAPH, LABELS, TRAIN, VAL)
+    clf.save(tmp_path / "model")
+    content, tensors = read_tensors(tmp_path / "model", "SIGNClassifier")
+    write_tensors(tmp_path / "model", "SIGNClassifier", content | changes, tensors)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        SIGNClassifier.load(tmp_path / "model")

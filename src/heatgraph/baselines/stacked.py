@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,10 @@ from heatgraph.classifier import DGCClassifier
 from heatgraph.diffusion import diffuse_many
 from heatgraph.entries import whole_number
 from heatgraph.errors import CollapseWarning, InputError
+from heatgraph.files import from_plain, read_tensors, write_tensors
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.labels import Labels, training_nodes
+from heatgraph.models import described, described_parameters, restored, whole_model
 from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
 from heatgraph.schemes import SIGN
 from heatgraph.tuning import Progress
@@ -101,13 +104,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
             X = self._features(scaled, nodes, **setting)
             fits.append((self._head(X, labels.values[nodes], learning, checking), setting))
         report("search", len(candidates), len(candidates))
-        self.head_, self.setting_ = max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0)
+        self._settle(*max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0))
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
-        self.classes_ = self.head_.classes_
-        self.feature_scaling_ = chosen
-        self.weight_decay_ = self.head_.weight_decay_
-        self.validation_accuracy_ = self.head_.validation_accuracy_
         return self
 
     def _head(self, X: Array, y: Array, learning: Array, checking: Array | None) -> DGCClassifier:
@@ -127,11 +126,65 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
         X = self.scaling_.apply(graph.features, np.dtype(self.dtype))
         return graph.with_features(X)
 
+    def save(self, path: str | Path) -> None:
+        """Write the model into a file, whole or not at all; `load` of its class reads it.
+
+        The graph is not in it.
+        """
+        check_is_fitted(self)
+        head, tensors = described(self.head_)
+        content = {
+            "parameters": described_parameters(self),
+            "setting": self.setting_,
+            "feature_scaling": self.feature_scaling_,
+            "num_features": self.n_features_in_,
+            "head": head,
+        }
+        for name in ("factor", "shift"):
+            if getattr(self.scaling_, name) is not None:
+                tensors[name] = getattr(self.scaling_, name)
+        write_tensors(path, type(self).__name__, content, tensors)
+
+    @classmethod
+    def load(cls, path: str | Path) -> StackedClassifier:
+        """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
+        content, tensors = read_tensors(path, cls.__name__)
+        with whole_model(path):
+            parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
+            setting, count = content["setting"], content["num_features"]
+            if cls(**(parameters | setting))._candidates() != [setting]:
+                raise ValueError("the setting is not what it should be")
+            statistics = tensors.pop("factor", None), tensors.pop("shift", None)
+            scaling = Scaling(content["feature_scaling"], *statistics)
+            scaling.check(count)
+            head: DGCClassifier = restored(DGCClassifier, content["head"], tensors)
+            if count < 1 or head.n_features_in_ % count:
+                raise ValueError("the numbers of features contradict each other")
+            model = cls(**parameters)
+            model.scaling_, model.n_features_in_ = scaling, count
+            model._settle(head, setting)
+        return model
+
+    def _settle(self, head: DGCClassifier, setting: dict[str, Any]) -> None:
+        """Set the fitted attributes that come from a head and the setting of its features."""
+        self.head_, self.setting_ = head, setting
+        self.classes_ = head.classes_
+        self.feature_scaling_ = self.scaling_.name
+        self.weight_decay_ = head.weight_decay_
+        self.validation_accuracy_ = head.validation_accuracy_
+
+    def _own_graph(self, graph: Graph | None) -> Graph:
+        check_is_fitted(self)
+        if graph is None:
+            graph = getattr(self, "graph_", None)
+            if graph is None:
+                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
+        check_graph(graph)
+        return graph
+
     def _read(self, graph: Graph | None, nodes: Any) -> Graph:
         """The nodes to predict, as a graph without edges."""
-        check_is_fitted(self)
-        graph = self.graph_ if graph is None else graph
-        check_graph(graph)
+        graph = self._own_graph(graph)
         if graph.num_features != self.n_features_in_:
             raise InputError(
                 f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
@@ -157,15 +210,12 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
         """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        check_is_fitted(self)
-        graph = self.graph_ if graph is None else graph
+        graph = self._own_graph(graph)
         labels = Labels.read(y, graph.num_nodes)
         counted = labels.labelled(nodes, "nodes")
         if len(counted) == 0:
             raise InputError("there is no labelled node to score.")
-        found = self.predict(graph, counted).tolist()
-        right = [a == b for a, b in zip(found, labels.values[counted].tolist(), strict=True)]
-        return float(np.mean(right))
+        return self.head_.score(self._read(graph, counted), labels.values[counted])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

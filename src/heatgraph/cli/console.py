@@ -52,6 +52,7 @@ class Voice:
         """Print a line of a report."""
         if self.speaks:
             self._out.print(text, markup=False)
+            self.stream.flush()  # a log is read while a long command runs
 
     def table(self, rows: Sequence[tuple[str, ...]], title: str = "") -> None:
         """Print rows in aligned columns."""

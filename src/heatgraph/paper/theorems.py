@@ -27,7 +27,9 @@ LOOPS = {True: "with self-loops", False: "without self-loops"}
 DIRECTIONS = 16
 
 # Theorem 1
-TIMES = tuple(np.round(np.geomspace(0.1, 12_000, 36), 3).tolist())
+TIMES = tuple(np.round(np.geomspace(0.1, 8000, 60), 3).tolist())
+# Features have a norm of 1, and the energy is a difference: below this it is rounding.
+FLOOR = 1e-14
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 # Theorem 2
 T_ERROR = 3.78
@@ -62,7 +64,7 @@ def _smoothing(graph: Graph, loops: bool) -> dict[str, Any]:
     energies = smoothing(graph, [Heat(T) for T in TIMES], loops)
     powers = smoothing(graph, [SGC(K) for K in POWERS], loops)
     # Where only the slowest direction is left, energy falls as exp(-2 T gap).
-    late = [place for place, T in enumerate(TIMES) if T * ends.gap > 4 and energies[place] > 1e-20]
+    late = [place for place, T in enumerate(TIMES) if T * ends.gap > 3 and energies[place] > FLOOR]
     slope = None
     if len(late) > 1:
         slope = float(np.polyfit(np.array(TIMES)[late], np.log(energies[late]), 1)[0])
@@ -124,8 +126,8 @@ def _parts_1(records: Records) -> Sequence[Part]:
         start = found["energy"][0]
         # As fast as the slowest direction, from where the energy stood first.
         bound = [start * float(np.exp(-2 * (T - TIMES[0]) * found["gap"])) for T in TIMES]
-        heat = [(T, e) for T, e in zip(TIMES, found["energy"], strict=True) if e > 1e-20]
-        below = [(T, e) for T, e in zip(TIMES, bound, strict=True) if e > 1e-20]
+        heat = [(T, e) for T, e in zip(TIMES, found["energy"], strict=True) if e > FLOOR]
+        below = [(T, e) for T, e in zip(TIMES, bound, strict=True) if e > FLOOR]
         lines = [
             Series.through("heat kernel, over T", heat),
             Series("SGC, over K", POWERS, found["SGC energy"]),
