@@ -6,12 +6,18 @@ A folder holds ``results.json`` (see `results`), ``report.html``, ``report.md`` 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from heatgraph.errors import DownloadError, MissingExtraError
+from heatgraph.errors import (
+    CollapseWarning,
+    DownloadError,
+    MissingExtraError,
+    StabilityWarning,
+)
 from heatgraph.files import whole_file
 from heatgraph.paper.catalogue import EXPERIMENTS
 from heatgraph.paper.comparison import LEGEND
@@ -62,7 +68,11 @@ def run_experiments(
             try:
                 _prepare(entry.setting["dataset"], materials, results, absent)
                 started = time.perf_counter()
-                found = entry.run(materials)
+                with warnings.catch_warnings():
+                    # What happens then is what some experiments are for.
+                    warnings.simplefilter("ignore", StabilityWarning)
+                    warnings.simplefilter("ignore", CollapseWarning)
+                    found = entry.run(materials)
             except (DownloadError, MissingExtraError) as error:
                 outcome.left_out.setdefault(str(error), []).append(entry)
                 continue

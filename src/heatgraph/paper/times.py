@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import statistics
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +22,6 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.diffusion import diffuse, plan
-from heatgraph.errors import HeatgraphWarning
 from heatgraph.graph import Graph
 from heatgraph.heads import Head
 from heatgraph.paper.comparison import NOTHING
@@ -54,13 +52,16 @@ def _scaled(data: Dataset) -> Graph:
     return data.graph.with_features(X)
 
 
+def _scheme(K: int) -> Euler:
+    """K steps to the authors' T; with two it would be unstable, and the paper's DGC is SGC."""
+    T = AUTHORS["pubmed"].T
+    return Euler(T, K) if K > T else SGC(K)
+
+
 def _ways(data: Dataset, K: int) -> dict[str, Callable[[], Any]]:
     """Ways to diffuse, by name; each gives features of the training nodes, (1, n, p)."""
     graph, train = _scaled(data), data.split.train
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HeatgraphWarning)
-        # With two steps the paper's T would be unstable: its DGC with K = 2 is SGC.
-        scheme = Euler(AUTHORS["pubmed"].T, K) if K > AUTHORS["pubmed"].T else SGC(K)
+    scheme = _scheme(K)
     X, n, d = graph.features, graph.num_nodes, graph.num_features
 
     def sign() -> Any:
@@ -108,10 +109,7 @@ def entry(K: int, rounds: int) -> Entry:
 
 def _products(data: Dataset, K: int) -> dict[str, int]:
     """Products with S, which do not depend on how busy a machine is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HeatgraphWarning)
-        scheme = Euler(AUTHORS["pubmed"].T, K) if K > AUTHORS["pubmed"].T else SGC(K)
-    return {"steps": K, "Chebyshev": plan(data.graph, scheme=scheme).products}
+    return {"steps": K, "Chebyshev": plan(data.graph, scheme=_scheme(K)).products}
 
 
 def _entries(scope: Scope, steps: Sequence[int]) -> list[Entry]:

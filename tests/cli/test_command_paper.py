@@ -1,0 +1,107 @@
+"""``heatgraph paper``, on experiments that need no more than the bundled data."""
+
+import json
+import time
+
+import pytest
+
+from heatgraph.paper.catalogue import EXPERIMENTS
+from heatgraph.paper.results import FILE
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_an_experiment_from_end_to_end(run, tmp_path):
+    done = run("paper", "theorem2", "--quick")
+    assert (done.code, done.err) == (0, "")
+    folder = tmp_path / "heatgraph-paper"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["figures", "report.html", "report.md", FILE]
+    assert "theorem2 (1 of 1): 2 entries" in done.out
+    assert "Runge–Kutta, with self-loops" in done.out
+    assert "2 entries run, 0 known before." in done.out
+    assert str(folder.relative_to(tmp_path) / "report.html") in done.out
+
+    again = run("paper", "theorem2", "--quick")
+    assert "0 entries run, 2 known before." in again.out
+    over = run("paper", "theorem2", "--quick", "--again", "-q")
+    assert (over.code, over.out) == (0, "")
+    assert len(json.loads((folder / FILE).read_text())["runs"]) == 2
+
+
+def test_experiments_in_one_folder_share_a_report(run, tmp_path):
+    for name in ("theorem2", "theorem1"):
+        assert run("paper", name, "--quick", "-o", "out/deep").code == 0
+    text = (tmp_path / "out" / "deep" / "report.md").read_text(encoding="utf-8")
+    assert text.index("## Theorem 1") < text.index("## Theorem 2")
+    assert "| `heatgraph paper theorem1 --seeds 3 --quick` |" in text
+
+
+def test_json(run):
+    done = run("paper", "theorem2", "--quick", "--seeds", 1, "--json")
+    report = json.loads(done.out)
+    assert (report["run"], report["known"], report["left_out"]) == (2, 0, {})
+    assert [one["setting"]["self_loops"] for one in report["results"]] == [True, False]
+    assert report["results"][0]["result"]["Euler order"] == pytest.approx(1, abs=0.05)
+
+
+def test_what_cannot_be(run, tmp_path):
+    done = run("paper", "table1")
+    assert done.code == 1
+    assert "there is no experiment 'table1'. There are table2, splits," in done.err
+    (tmp_path / "file").write_text("")
+    done = run("paper", "theorem1", "-o", "file")
+    assert (done.code, "--output: file is a file. Name a folder." in done.err) == (1, True)
+    assert run("paper", "theorem1", "--seeds", 0).code == 2
+    done = run("paper", "table4", "--data", "nowhere")
+    assert done.code == 1
+    assert "must name a folder that exists. Got 'nowhere'" in done.err
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / FILE).write_text("{}")
+    done = run("paper", "theorem1", "-o", "old")
+    assert done.code == 1
+    assert "does not hold results of heatgraph paper" in done.err
+    assert not (tmp_path / "heatgraph-paper").exists()
+
+
+def test_without_cora_and_without_network(run, monkeypatch, tmp_path):
+    from heatgraph.datasets import catalogue
+    from heatgraph.errors import DownloadError
+
+    def fail(name, progress=None):
+        raise DownloadError("the network is down. Try again.")
+
+    monkeypatch.setattr(catalogue, "fetch_planetoid", fail)
+    monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
+    done = run("paper", "table8", "--quick")
+    assert done.code == 0
+    assert "Left out 33: the network is down. Try again." in done.out
+
+
+def test_the_help_names_every_experiment(run):
+    done = run("paper", "--help")
+    text = " ".join(done.out.replace("│", " ").split())
+    for name in EXPERIMENTS:
+        assert f"{name}," in text
+
+
+def test_a_killed_run_goes_on(start, command, tmp_path):
+    arguments = ("paper", "table6", "--quick", "-o", tmp_path / "out", "-q")
+    process = start(*arguments)
+    results = tmp_path / "out" / FILE
+    begun = time.monotonic()
+    while not results.exists():
+        assert time.monotonic() - begun < 120
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    kept = len(json.loads(results.read_text())["entries"])
+    done = command(*arguments[:-1], "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert kept >= 1
+    assert report["known"] == kept
+    assert report["run"] + kept == len(report["results"])

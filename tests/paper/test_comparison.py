@@ -1,0 +1,50 @@
+"""What is found beside what is printed."""
+
+import pytest
+
+from heatgraph.paper.comparison import NOTHING, is_marked, measured, printed
+from heatgraph.paper.published import Published, published
+from heatgraph.report.document import Cell
+
+
+def number(value, spread=None):
+    return Published("Table 2", "DGC", "cora", "", "accuracy", value, spread)
+
+
+def test_printed():
+    assert printed(number(83.3, 0.0)) == "83.3 ± 0.0"
+    assert printed(number(81.1)) == "81.1"
+    assert printed(number(None)) == "out of memory"
+    assert printed(None) == NOTHING
+
+
+def test_measured():
+    assert measured([]) == NOTHING
+    assert measured([80.0]) == "80.0"
+    assert measured([80.0, 82.0]) == "81.0 ± 1.0"
+    assert measured([80.0], number(None)) == "80.0"
+    assert measured([80.0, 82.0], number(80.6)) == Cell("81.0 ± 1.0", "+0.4")
+    assert measured([80.0], number(80.6)) == Cell("80.0", "-0.6", marked=True)
+
+
+@pytest.mark.parametrize(
+    ("difference", "spread", "marked"),
+    [
+        (0.5, 0.0, False),
+        (0.51, 0.0, True),
+        (-0.51, 0.0, True),
+        (-0.51, 9.0, True),  # half a point, however wide the spread
+        (0.4, 0.1, True),
+        (0.34, 0.1, False),  # three spreads and the rounding of what is printed
+        (0.04, 0.01, False),
+        (0.09, 0.01, True),
+        (0.4, 0.0, False),
+    ],
+)
+def test_marks(difference, spread, marked):
+    assert is_marked(difference, spread) is marked
+
+
+def test_every_published_accuracy_can_be_shown():
+    for one in published(measure="accuracy"):
+        assert printed(one)

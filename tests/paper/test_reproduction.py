@@ -1,0 +1,385 @@
+"""Running experiments, keeping results, and the report."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from heatgraph.errors import DownloadError, FileFormatError, InputError, MissingExtraError
+from heatgraph.paper import experiment as experiments_room
+from heatgraph.paper import table2
+from heatgraph.paper.catalogue import EXPERIMENTS, experiments
+from heatgraph.paper.experiment import Entry, Experiment, Materials, Record, Records, Scope
+from heatgraph.paper.reproduction import FIGURES, Outcome, run_experiments, write_report
+from heatgraph.paper.results import FILE, Results
+from heatgraph.report.document import Table
+
+NAMES = [
+    "table2", "splits", "table3", "table4", "table5", "table6", "table8", "table9", "table10",
+    "figure1", "figure2", "figure3", "theorem1", "theorem2", "theorem3",
+]  # fmt: skip
+
+
+def counting(name, count, calls, dataset="citeseer"):
+    """An experiment of so many entries, which count themselves."""
+
+    def entry(number):
+        def run(materials):
+            calls.append(number)
+            return {"accuracy": float(number)}
+
+        return Entry({"what": name, "dataset": dataset, "seed": number}, run)
+
+    return Experiment(
+        name,
+        f"{name}: a title",
+        lambda scope: [entry(number) for number in range(count)],
+        lambda records: [Table("", ["sum"], [[str(sum(records.values("accuracy")))]])],
+    )
+
+
+def results_in(folder, command="heatgraph paper test"):
+    return Results(folder, command)
+
+
+# The catalogue
+
+
+def test_every_experiment_has_its_name():
+    assert list(EXPERIMENTS) == NAMES
+    assert experiments("all") == list(EXPERIMENTS.values())
+    assert experiments("figure3") == [EXPERIMENTS["figure3"]]
+    with pytest.raises(InputError, match=r"no experiment 'table1'. There are table2, .*, all\."):
+        experiments("table1")
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_entries_are_told_apart(name, quick):
+    entries = EXPERIMENTS[name].entries(Scope(2, quick))
+    keys = [entry.key for entry in entries]
+    assert len(set(keys)) == len(keys) > 0
+    for entry in entries:
+        assert json.loads(entry.key) == entry.setting
+        assert "dataset" in entry.setting
+        assert str(entry)
+
+
+def test_a_quick_run_is_less():
+    for experiment in EXPERIMENTS.values():
+        quick, full = (len(experiment.entries(Scope(3, quick))) for quick in (True, False))
+        assert quick <= full
+
+
+# Everything, once, on small graphs
+
+
+@pytest.mark.usefixtures("shrunk")
+def test_everything_runs_and_is_reported(tmp_path, scope):
+    results = results_in(tmp_path)
+    steps = []
+    outcome = run_experiments(
+        experiments("all"),
+        scope,
+        results,
+        lambda e, what, done, of: steps.append((e.name, done, of)),
+    )
+    assert outcome.left_out == {}
+    listed = {e.key for ex in EXPERIMENTS.values() for e in ex.entries(scope)}
+    assert outcome.done == len(listed)
+    for name in NAMES:
+        done = [(at, of) for experiment, at, of in steps if experiment == name]
+        assert done == [(at, len(done) - 1) for at in range(len(done))]
+
+    content = json.loads((tmp_path / FILE).read_text())
+    assert {json.dumps(e["setting"], sort_keys=True) for e in content["entries"]} == listed
+    (run,) = content["runs"]
+    assert run["command"] == "heatgraph paper test"
+    assert {"python", "heatgraph", "numpy", "scipy"} <= set(run["versions"])
+    assert run["machine"]["cores"] >= 1
+    assert all(entry["run"] == 0 and entry["seconds"] >= 0 for entry in content["entries"])
+
+    document = write_report(tmp_path, scope, results, outcome)
+    assert [section.name for section in document.sections] == NAMES
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    for section in document.sections:
+        assert f'<section id="{section.name}">' in page
+        assert f"## {section.title}\n\n`heatgraph paper {section.name} --seeds 1 --quick`" in text
+        assert any(not isinstance(part, str) for part in section.parts)
+        for chart in section.charts:
+            for form in ("png", "svg"):
+                assert (tmp_path / FIGURES / f"{chart.name}.{form}").stat().st_size > 1000
+    for link in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (tmp_path / link).exists()
+    assert "Not run" not in text
+    assert "**Not comparable with the paper.**" in text
+    assert len(list((tmp_path / FIGURES).iterdir())) == 2 * sum(
+        len(section.charts) for section in document.sections
+    )
+    # The means in the table of Table 2 are those of the results.
+    (table,) = (part for part in document.sections[0].parts if isinstance(part, Table))
+    (row,) = (r for r in table.rows if r[:2] == ["DGC", "published settings"])
+    found = results.of(EXPERIMENTS["table2"].entries(scope)).where(
+        method="DGC", dataset="pubmed", protocol="published"
+    )
+    assert row[4].value == f"{np.mean(found.values('accuracy')):.1f}"
+
+    again = run_experiments(experiments("all"), scope, results_in(tmp_path))
+    assert (again.done, again.known >= len(listed)) == (0, True)
+
+
+# Keeping results
+
+
+def test_what_is_done_is_not_done_again(tmp_path, scope):
+    calls = []
+    some = counting("some", 3, calls)
+    first = run_experiments([some], scope, results_in(tmp_path))
+    assert (first.done, first.known, calls) == (3, 0, [0, 1, 2])
+    more = counting("some", 5, calls)
+    second = run_experiments([more], scope, results_in(tmp_path))
+    assert (second.done, second.known, calls) == (2, 3, [0, 1, 2, 3, 4])
+    content = json.loads((tmp_path / FILE).read_text())
+    assert [entry["run"] for entry in content["entries"]] == [0, 0, 0, 1, 1]
+    assert len(content["runs"]) == 2
+
+
+def test_nothing_new_is_no_run(tmp_path, scope):
+    some = counting("some", 2, [])
+    run_experiments([some], scope, results_in(tmp_path))
+    before = (tmp_path / FILE).read_bytes()
+    run_experiments([some], scope, results_in(tmp_path))
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_kill_loses_one_entry_at_most(tmp_path, scope):
+    calls = []
+    some = counting("some", 5, calls)
+    entries = some.entries(scope)
+
+    def stopped(materials):
+        raise KeyboardInterrupt
+
+    entries[3] = Entry(entries[3].setting, stopped)
+    stopping = Experiment("some", "", lambda scope: entries, some.parts)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments([stopping], scope, results_in(tmp_path))
+    assert calls == [0, 1, 2]
+    run_experiments([some], scope, results_in(tmp_path))
+    assert calls == [0, 1, 2, 3, 4]
+
+
+def test_asked_to_it_runs_again(tmp_path, scope):
+    calls = []
+    some = counting("some", 2, calls)
+    run_experiments([some], scope, results_in(tmp_path))
+    results = results_in(tmp_path)
+    results.forget(some.entries(scope))
+    run_experiments([some], scope, results)
+    assert calls == [0, 1, 0, 1]
+
+
+def test_experiments_share_entries(tmp_path, scope):
+    calls = []
+    run_experiments([counting("one", 2, calls), counting("one", 2, calls)], scope,
+                    results_in(tmp_path))  # fmt: skip
+    assert calls == [0, 1]
+
+
+def test_other_data_is_noticed(tmp_path, scope, monkeypatch):
+    calls = []
+    some = counting("some", 1, calls)
+    run_experiments([some], scope, results_in(tmp_path))
+    monkeypatch.setattr(Materials, "digest", lambda self, name: "another")
+    with pytest.raises(InputError, match=r"results of other data by the name of citeseer"):
+        run_experiments([counting("some", 2, calls)], scope, results_in(tmp_path))
+    results = results_in(tmp_path)
+    results.forget(some.entries(scope))
+    run_experiments([some], scope, results)
+    assert calls == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[]", "{", "{}", '{"heatgraph-paper": 2}',
+        '{"heatgraph-paper": 1, "runs": [], "data": {}, "entries": [{}]}',
+        '{"heatgraph-paper": 1, "runs": [], "data": {}, "entries": '
+        '[{"setting": {}, "result": {}, "run": 0}]}',
+    ],
+)  # fmt: skip
+def test_files_that_hold_no_results_are_refused(tmp_path, content):
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(
+        FileFormatError, match=r"does not hold results of heatgraph paper: .*delete"
+    ):
+        results_in(tmp_path)
+    assert (tmp_path / FILE).read_text() == content
+
+
+# What is not to be had
+
+
+def test_absent_data_is_left_out_with_the_reason(tmp_path, scope, monkeypatch):
+    asked = []
+
+    def load(name, folder, progress):
+        asked.append(name)
+        raise DownloadError("no network. Try again.")
+
+    monkeypatch.setattr(experiments_room, "load_dataset", load)
+    calls = []
+    chosen = [counting("some", 3, calls, "cora"), counting("other", 2, calls, "cora")]
+    outcome = run_experiments(chosen, scope, results_in(tmp_path))
+    assert (outcome.done, calls, asked) == (0, [], ["cora"])
+    assert [len(entries) for entries in outcome.left_out.values()] == [5]
+    assert not (tmp_path / FILE).exists()
+
+
+def test_a_missing_library_is_left_out_with_the_reason(tmp_path, scope, monkeypatch):
+    def run(materials):
+        raise MissingExtraError('Install it: pip install "heatgraph[deepwalk]"')
+
+    calls = []
+    some = counting("table2", 3, calls)
+    entries = some.entries(scope)
+    entries[1] = Entry(entries[1].setting, run)
+    partly = Experiment("table2", "A title", lambda scope: entries, some.parts)
+    results = results_in(tmp_path)
+    outcome = run_experiments([partly], scope, results)
+    assert (outcome.done, calls) == (2, [0, 2])
+    monkeypatch.setattr("heatgraph.paper.reproduction.EXPERIMENTS", {"table2": partly})
+    write_report(tmp_path, scope, results, outcome)
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "**Not run:** 1 of 3 entries." in text
+    assert '1 of them: Install it: pip install "heatgraph[deepwalk]"' in text
+
+
+def test_reports_of_nothing(tmp_path, scope):
+    document = write_report(tmp_path, scope, results_in(tmp_path), Outcome())
+    assert document.sections == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sections_of_nothing(name):
+    """Whatever is missing, a section can be made."""
+    section = EXPERIMENTS[name].section(Records())
+    assert section.title == EXPERIMENTS[name].title
+    assert section.charts == []
+
+
+# Parts
+
+
+def test_records_are_found_by_setting():
+    records = Records(
+        Record({"method": method, "seed": seed}, {"accuracy": seed})
+        for method in "ab"
+        for seed in (1, 2)
+    )
+    assert records.where(method="b").values("accuracy") == [1, 2]
+    assert records.where(method="b", seed=2).values("accuracy") == [2]
+    assert records.where(other=1) == []
+
+
+@pytest.mark.usefixtures("shrunk")
+def test_materials_are_read_once_and_split_anew():
+    materials = Materials()
+    public = materials.data("cora")
+    assert materials.data("cora").graph is public.graph
+    first, again, other = (materials.data("cora", "random", seed).split for seed in (0, 0, 1))
+    assert np.array_equal(first.train, again.train)
+    assert not np.array_equal(first.train, other.train)
+    fractions = materials.data("cora", "fractions").split
+    assert [len(part) for part in (fractions.train, fractions.val)] == [1020, 340]
+
+
+def test_digests_tell_data_apart(shrunk):
+    from dataclasses import replace
+
+    materials = Materials()
+    digest = materials.digest("cora")
+    assert materials.digest("cora") == digest == Materials().digest("cora")
+    data = shrunk["cora"]
+    labels = np.array(data.labels)
+    labels[0] += 1
+    for changed in (
+        replace(data, labels=labels),
+        replace(data, graph=data.graph.with_features(data.graph.features + 1)),
+        replace(data, splits={}),
+    ):
+        shrunk["cora"] = changed
+        assert Materials().digest("cora") != digest
+
+
+def test_reddit_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
+    assert Scope(1).reddit == "reddit-like/10"
+    assert Scope(1, quick=True).reddit == "reddit-like/50"
+    assert Scope(1, data=tmp_path).reddit == "reddit-like/10"
+    (tmp_path / "reddit").mkdir()
+    assert Scope(1, data=tmp_path).reddit == "reddit"
+    entries = EXPERIMENTS["table4"].entries(Scope(1, data=tmp_path))
+    assert {entry.setting["dataset"] for entry in entries} == {"reddit"}
+
+
+def test_real_reddit_is_compared():
+    records = Records(
+        Record(
+            {"method": "DGC", "dataset": "reddit", "protocol": "published", "Laplacian": "I - S"},
+            {"accuracy": 95.5, "T": 2.7, "nodes": 232_965},
+        )
+        for _ in range(1)
+    )
+    for name, published in (("table4", "-0.3"), ("table6", "+0.0")):
+        section = EXPERIMENTS[name].section(records)
+        (table,) = (part for part in section.parts if isinstance(part, Table))
+        (row,) = (row for row in table.rows if not isinstance(row[-1], str))
+        assert row[-1].remark == published
+        assert not any(isinstance(part, str) and "Not comparable" in part for part in section.parts)
+
+
+def test_dgc_with_published_settings_sees_no_validation_nodes(shrunk):
+    """As its authors have none: with other labels there, nothing changes."""
+    (entry,) = (
+        e
+        for e in EXPERIMENTS["table2"].entries(Scope(1))
+        if e.setting["method"] == "DGC"
+        and e.setting["protocol"] == "published"
+        and e.setting["dataset"] == "pubmed"
+    )
+    first = entry.run(Materials())
+    data = shrunk["pubmed"]
+    data.labels[data.split.val] = 0
+    assert entry.run(Materials()) == first
+
+
+def test_no_setting_is_chosen_on_test_nodes(shrunk, monkeypatch):
+    """Whatever the labels of test nodes are, models and predictions are the same."""
+    chosen = []
+
+    def keep(model, data):
+        chosen.append(model.predict())
+        return {"accuracy": 0.0}
+
+    monkeypatch.setattr(table2, "found", keep)
+    entries = [
+        e for e in EXPERIMENTS["table2"].entries(Scope(1)) if e.setting["dataset"] == "pubmed"
+    ]
+    entries += [
+        e
+        for e in EXPERIMENTS["table3"].entries(Scope(1, quick=True))
+        if e.setting["dataset"] == "pubmed"
+    ]
+    for entry in entries:
+        entry.run(Materials())
+        first = chosen.pop()
+        data = shrunk["pubmed"]
+        before = data.labels.copy()
+        split = Materials().data("pubmed", entry.setting["split"], entry.setting["seed"]).split
+        data.labels[split.test] = np.random.default_rng(0).permutation(data.labels[split.test])
+        entry.run(Materials())
+        assert np.array_equal(chosen.pop(), first), entry
+        data.labels[:] = before
