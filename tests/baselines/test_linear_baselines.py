@@ -267,6 +267,17 @@ def test_everything_is_labelled():
     assert_array_equal(LabelPropagation().fit(graph, ["a", "b"]).predict(), ["a", "b"])
 
 
+@pytest.mark.parametrize("candidates", [(1, 4), np.array([1, 4])], ids=["tuple", "array"])
+def test_candidates_are_compared_in_folds_even_if_nothing_else_is_open(candidates):
+    def fit(r):
+        return SIGNClassifier(r=r, weight_decay=0.1).fit(GRAPH, LABELS, TRAIN)
+
+    accuracy = {r: fit((r, r)).validation_accuracy_ for r in (1, 4)}
+    clf = fit(candidates)
+    assert clf.validation_accuracy_ == max(accuracy.values())
+    assert accuracy[clf.setting_["r"]] == max(accuracy.values())
+
+
 # Files
 
 

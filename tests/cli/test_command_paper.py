@@ -17,10 +17,10 @@ def elsewhere(tmp_path, monkeypatch):
 def test_an_experiment_from_end_to_end(run, tmp_path):
     done = run("paper", "theorem2", "--quick")
     assert (done.code, done.err) == (0, "")
-    folder = tmp_path / "heatgraph-paper"
+    folder = tmp_path / "heatgraph-paper-quick"
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["figures", "report.html", "report.md", FILE]
-    assert "theorem2 (1 of 1): 2 entries" in done.out
+    assert "theorem2 (1 of 1): 2 of 2 entries" in done.out
     assert "Runge–Kutta, with self-loops" in done.out
     assert "2 entries run, 0 known before." in done.out
     assert str(folder.relative_to(tmp_path) / "report.html") in done.out
@@ -58,7 +58,7 @@ def test_what_cannot_be(run, tmp_path):
     assert run("paper", "theorem1", "--seeds", 0).code == 2
     done = run("paper", "table4", "--data", "nowhere")
     assert done.code == 1
-    assert "must name a folder that exists. Got 'nowhere'" in done.err
+    assert "--data must name a folder that exists. Got 'nowhere'" in done.err
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / FILE).write_text("{}")
     done = run("paper", "theorem1", "-o", "old")

@@ -19,7 +19,7 @@ def shrunk(monkeypatch):
     """Small graphs in the place of all others, and less of what takes long."""
     made = {}
 
-    def load(name, folder=None, progress=None):
+    def load(name, folder=None):
         if name not in made:
             made[name] = small(name)
         return made[name]

@@ -57,7 +57,8 @@ def test_theorem_2(materials):
 
 def test_theorem_3(materials):
     for result in found("theorem3", materials):
-        assert result["best T"] == 2.0
+        assert result["best T"]["heat kernel"] == result["best T"]["256"] == 2.0
+        assert result["best T"]["8"] < 2.0  # few steps err, and stopping earlier makes up for it
         assert result["order"] == pytest.approx(2, abs=0.05)
         assert np.all(np.array(result["over K"]) <= result["bound over K"])
 

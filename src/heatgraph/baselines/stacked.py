@@ -102,14 +102,19 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
         for number, setting in enumerate(candidates):
             report("search", number, len(candidates))
             X = self._features(scaled, nodes, **setting)
-            fits.append((self._head(X, labels.values[nodes], learning, checking), setting))
+            # Held-out scores are what candidates are told apart by, and calibrating takes them.
+            calibrate = True if len(candidates) > 1 else "auto"
+            head = self._head(X, labels.values[nodes], learning, checking, calibrate)
+            fits.append((head, setting))
         report("search", len(candidates), len(candidates))
         self._settle(*max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0))
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
         return self
 
-    def _head(self, X: Array, y: Array, learning: Array, checking: Array | None) -> DGCClassifier:
+    def _head(
+        self, X: Array, y: Array, learning: Array, checking: Array | None, calibrate: Any
+    ) -> DGCClassifier:
         """Softmax regression on rows of features: those to learn from, then those to check on."""
         train = np.arange(len(learning))
         val = None if checking is None else np.arange(len(learning), len(X))
@@ -119,6 +124,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
             weight_decay=self.weight_decay,
             random_state=self.random_state,
             n_threads=self.n_threads,
+            calibrate=calibrate,
             dtype=self.dtype,
         ).fit(_edgeless(X), y, train, val)
 
@@ -325,7 +331,7 @@ class PairNormClassifier(StackedClassifier):
 
 def _listed(value: Any, name: str) -> list[Any]:
     """Candidates, of which there may be one."""
-    candidates = list(value) if isinstance(value, Sequence) else [value]
+    candidates = list(value) if isinstance(value, Sequence | np.ndarray) else [value]
     if not candidates:
         raise InputError(f"{name} must have at least one candidate. Got {value!r}.")
     return candidates

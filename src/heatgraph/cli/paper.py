@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from heatgraph.report.document import Section
 
 SEEDS, QUICK_SEEDS = 10, 3
+# Seconds after which something is said in any case.
+PATIENCE = 30
 
 
 @options.grouped
@@ -29,12 +31,21 @@ def paper(
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for results, report and figures.")
-    ] = Path("heatgraph-paper"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for results, report and figures; by default heatgraph-paper, or "
+            "heatgraph-paper-quick.",
+        ),
+    ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
-            "--seeds", min=1, help="Runs of what is random; by default 10, or 3 if --quick."
+            "--seeds",
+            min=1,
+            help="Runs of what is random, fewer of what takes long; by default 10, or 3 if "
+            "--quick.",
         ),
     ] = None,
     quick: Annotated[
@@ -64,28 +75,33 @@ def paper(
         MARKDOWN,
         PAGE,
         command,
+        reasons,
         run_experiments,
         write_report,
     )
     from heatgraph.paper.results import FILE, Results
 
     chosen = experiments(name)
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data must name a folder that exists. Got '{data}'.")
+    output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
     if output.exists() and not output.is_dir():
         raise InputError(f"--output: {output} is a file. Name a folder.")
     scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
     listed = [entry for experiment in chosen for entry in experiment.entries(scope)]
     output.mkdir(parents=True, exist_ok=True)
     results = Results(output, command(name, scope))
-    if again:
-        results.forget(listed)
     with voice.working("starting") as bar:
-        outcome = run_experiments(chosen, scope, results, _progress(voice, chosen, bar))
-        document = write_report(output, scope, results, outcome)
+        shown = _progress(voice, chosen, bar)
+        outcome = run_experiments(chosen, scope, results, shown, again=again)
+        bar("writing the report", 0, 1)
+        document = write_report(output, scope, results)
     for section in document.sections if len(chosen) == 1 else []:
         if section.name == name:
             _tell(voice, section)
-    for reason, entries in outcome.left_out.items():
-        voice.say(f"Left out {len(entries)}: {reason}")
+    left_out = reasons(outcome.left_out, results)
+    for reason, count in left_out.items():
+        voice.say(f"Left out {count}: {reason}")
     voice.say(
         f"{outcome.done} entries run, {outcome.known} known before. "
         f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {FILE} beside it."
@@ -96,7 +112,7 @@ def paper(
             "folder": str(output),
             "run": outcome.done,
             "known": outcome.known,
-            "left_out": {reason: len(entries) for reason, entries in outcome.left_out.items()},
+            "left_out": left_out,
             "results": [
                 {"setting": record.setting, "result": record.result}
                 for record in results.of(listed)
@@ -109,14 +125,17 @@ def paper(
 def _progress(
     voice: Voice, chosen: list[Experiment], bar: Callable[[str, int, int], None]
 ) -> Callable[[Experiment, str, int, int], None]:
-    """Show what runs and what remains: on a terminal at any time, else by experiment."""
+    """Show what runs and what remains: on a terminal at any time, in a log now and then."""
     places = {experiment.name: place for place, experiment in enumerate(chosen, start=1)}
+    last = voice.seconds
 
     def report(experiment: Experiment, what: str, done: int, total: int) -> None:
+        nonlocal last
         place = f"{experiment.name} ({places[experiment.name]} of {len(chosen)})"
-        bar(f"{place}: {what}", done, total)
-        if done == total:
-            voice.say(f"{place}: {total} entries, {voice.seconds:.0f} s")
+        bar(f"{place}, {done} of {total}: {what}", done, total)
+        if done == total or voice.seconds - last > PATIENCE:
+            last = voice.seconds
+            voice.say(f"{place}: {done} of {total} entries, {last:.0f} s")
 
     return report
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from heatgraph.paper.published import Published
-from heatgraph.report.document import Cell
+from heatgraph.paper.experiment import CITATIONS, NAMES, Records
+from heatgraph.paper.published import Published, only
+from heatgraph.report.document import Cell, Table
 
 # A difference beyond this many spreads, or beyond so many points, deserves a second look.
 MANY_SPREADS, MANY_POINTS = 3, 0.5
 # The paper prints one digit, so that a number may be off by half of its last place.
 ROUNDING = 0.05
 NOTHING = "–"
+
+LEGEND = (
+    "Cells are means in percent, with the standard deviation if there are several runs, and below "
+    "it the difference to the number that the paper prints and the number of runs. A difference is "
+    "marked ◆ if it is more than 0.5 points, or more than three standard deviations beyond the "
+    "rounding of what is printed. Where nothing is random, there is one run."
+)
 
 
 def printed(number: Published | None) -> str:
@@ -30,23 +38,45 @@ def measured(values: Sequence[float], number: Published | None = None) -> str | 
     """Mean and spread of accuracies in percent, and what they differ from a published one by."""
     if not values:
         return NOTHING
-    mean, spread = float(np.mean(values)), float(np.std(values))
-    text = f"{mean:.1f} ± {spread:.1f}" if len(values) > 1 else f"{mean:.1f}"
+    mean, runs = float(np.mean(values)), len(values)
+    spread = float(np.std(values, ddof=1)) if runs > 1 else None
+    text = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
+    remarks = [] if spread is None else [f"n = {runs}"]
     if number is None or number.value is None:
-        return text
+        return Cell(text, ", ".join(remarks)) if remarks else text
     difference = mean - number.value
-    return Cell(text, f"{difference:+.1f}", is_marked(difference, spread))
+    remarks = [f"{difference:+.1f}", *remarks]
+    return Cell(text, ", ".join(remarks), is_marked(difference, spread))
 
 
-def is_marked(difference: float, spread: float) -> bool:
-    """Whether a difference is more than 0.5 points, or more than three spreads if there is one."""
-    beyond = abs(difference) - ROUNDING
-    return abs(difference) > MANY_POINTS or (spread > 0 and beyond > MANY_SPREADS * spread)
+def is_marked(difference: float, spread: float | None) -> bool:
+    """Whether a difference is more than 0.5 points, or three spreads if there are several runs."""
+    size = round(abs(difference), 6)
+    return size > MANY_POINTS or (spread is not None and size - ROUNDING > MANY_SPREADS * spread)
 
 
-LEGEND = (
-    "Cells are mean ± standard deviation in percent, and below it the difference to the number "
-    "that the paper prints. It is marked ◆ if it is more than 0.5 points, or more than three "
-    "standard deviations (beyond the rounding of what is printed). A number without ± is from a "
-    "method in which nothing is random."
-)
+def accuracy_table(
+    title: str,
+    records: Records,
+    methods: Sequence[str],
+    protocols: Mapping[str, str],
+    source: str = "",
+) -> Table:
+    """Accuracies on the citation graphs: a row for every method and protocol that was run.
+
+    `protocols` has words for each; before them goes what the paper prints in `source`.
+    """
+    rows: list[Sequence[str | Cell]] = []
+    for method in methods:
+        paper = [only(source=source, method=method, dataset=name) for name in CITATIONS]
+        if any(paper):
+            rows.append([method, "the paper", *map(printed, paper)])
+        for protocol, words in protocols.items():
+            own = records.where(method=method, protocol=protocol)
+            cells = [
+                measured(own.where(dataset=name).values("accuracy"), number)
+                for name, number in zip(CITATIONS, paper, strict=True)
+            ]
+            if set(cells) != {NOTHING}:
+                rows.append([method, words, *cells])
+    return Table(title, ["method", "protocol", *(NAMES[name] for name in CITATIONS)], rows, 2)

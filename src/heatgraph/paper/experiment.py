@@ -20,8 +20,8 @@ from heatgraph.datasets.catalogue import data_folder, load_dataset
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import fraction_split, random_split
 from heatgraph.datasets.synthetic import reddit_like
+from heatgraph.errors import DownloadError, MissingExtraError
 from heatgraph.report.document import Part, Section
-from heatgraph.tuning import Progress
 
 CITATIONS = ("cora", "citeseer", "pubmed")
 NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "reddit": "Reddit"}
@@ -45,11 +45,12 @@ class Scope:
 
 
 class Materials:
-    """Data sets and splits of them, each read or made once."""
+    """Data sets and splits of them, each read, made or found missing once."""
 
-    def __init__(self, folder: Path | None = None, progress: Progress | None = None) -> None:
-        self.folder, self.progress = folder, progress
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
         self._read: dict[str, Dataset] = {}
+        self._absent: dict[str, str] = {}
         self._digests: dict[str, str] = {}
 
     def data(self, name: str, split: str = "public", seed: int = 0) -> Dataset:
@@ -71,23 +72,31 @@ class Materials:
         return self._digests[name]
 
     def _dataset(self, name: str) -> Dataset:
+        if name in self._absent:
+            raise DownloadError(self._absent[name])
         if name not in self._read:
             kind, _, part = name.partition("/")
-            if part:
-                self._read[name] = reddit_like(scale=1 / int(part))
-            else:
-                self._read[name] = load_dataset(kind, self.folder, self.progress)
+            try:
+                if part:
+                    self._read[name] = reddit_like(scale=1 / int(part))
+                else:
+                    self._read[name] = load_dataset(kind, self.folder)
+            except (DownloadError, MissingExtraError) as error:
+                self._absent[name] = str(error)
+                raise
         return self._read[name]
 
 
 def _digest(data: Dataset) -> str:
     graph, X = data.graph, data.graph.features
     arrays = [graph.indptr, graph.indices, np.asarray(data.labels)]
-    arrays += [X.data, X.indices] if hasattr(X, "indices") else [X]
+    arrays += [] if graph.weights is None else [graph.weights]
+    arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
     for split in data.splits.values():
         arrays += [split.train, split.val, split.test]
     digest = hashlib.sha256()
     for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
@@ -97,11 +106,13 @@ class Entry:
     """The smallest thing that is run and kept.
 
     `setting` tells it from all others, in plain values, the data set among them; `run` gives plain
-    values.
+    values. `details` are what else the result depends on, such as candidates and grids: if they
+    are others than those of a result, that result does not count.
     """
 
     setting: dict[str, Any]
     run: Callable[[Materials], dict[str, Any]]
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -140,7 +151,7 @@ class Records(list[Record]):
 class Experiment:
     """A table, figure or theorem of the paper.
 
-    `parts` makes what stands in its section out of the records; `covers` are words for a list.
+    `remarks` stand at the head of its section; `parts` makes the rest of it out of the records.
     """
 
     name: str

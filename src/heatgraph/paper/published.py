@@ -46,6 +46,12 @@ def published(**wanted: str) -> list[Published]:
     ]
 
 
+def only(**wanted: str) -> Published | None:
+    """The one number whose fields are as wanted; None if the paper prints none."""
+    numbers = published(**wanted)
+    return numbers[0] if len(numbers) == 1 else None
+
+
 @cache
 def _numbers() -> tuple[Published, ...]:
     file = resources.files("heatgraph.paper") / "published.csv"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,11 +38,11 @@ Progress = Callable[[Experiment, str, int, int], None]
 
 @dataclass
 class Outcome:
-    """How far a run came: entries done before and now, and why others were left out."""
+    """How far a run came: entries known before, run now, and left out."""
 
     known: int = 0
     done: int = 0
-    left_out: dict[str, list[Entry]] = field(default_factory=dict)
+    left_out: list[Entry] = field(default_factory=list)
 
 
 def run_experiments(
@@ -49,58 +50,59 @@ def run_experiments(
     scope: Scope,
     results: Results,
     progress: Progress | None = None,
+    *,
+    again: bool = False,
 ) -> Outcome:
-    """Run every entry that is not in the results yet, and add it to them.
+    """Run every entry that is not in the results yet (or all, `again`), and add it to them.
 
-    An entry whose data or library is not to be had is left out, with the reason.
+    An entry that cannot be run, for want of data, a library or memory, is left out, and the
+    results remember the reason.
     """
     report = progress or (lambda *_: None)
     materials = Materials(scope.data)
     outcome = Outcome()
-    absent: dict[str, str] = {}
+    seen: set[str] = set()
     for experiment in chosen:
         entries = experiment.entries(scope)
         for number, entry in enumerate(entries):
             report(experiment, str(entry), number, len(entries))
-            if entry in results:
+            if entry.key in seen:
+                continue
+            seen.add(entry.key)
+            if entry in results and not again:
                 outcome.known += 1
                 continue
             try:
-                _prepare(entry.setting["dataset"], materials, results, absent)
-                started = time.perf_counter()
-                with warnings.catch_warnings():
-                    # What happens then is what some experiments are for.
-                    warnings.simplefilter("ignore", StabilityWarning)
-                    warnings.simplefilter("ignore", CollapseWarning)
-                    found = entry.run(materials)
-            except (DownloadError, MissingExtraError) as error:
-                outcome.left_out.setdefault(str(error), []).append(entry)
-                continue
-            results.add(entry, found, time.perf_counter() - started)
-            outcome.done += 1
+                _run(entry, materials, results)
+            except (DownloadError, MissingExtraError, MemoryError) as error:
+                results.leave_out(entry, str(error) or "there was not enough memory.")
+                outcome.left_out.append(entry)
+            else:
+                outcome.done += 1
         report(experiment, "", len(entries), len(entries))
     return outcome
 
 
-def _prepare(name: str, materials: Materials, results: Results, absent: dict[str, str]) -> None:
-    """Have a data set at hand, the same as in earlier runs; try once to get it."""
-    if name in absent:
-        raise DownloadError(absent[name])
-    try:
-        digest = materials.digest(name)
-    except (DownloadError, MissingExtraError) as error:
-        absent[name] = str(error)
-        raise
-    results.check_data(name, digest)
+def _run(entry: Entry, materials: Materials, results: Results) -> None:
+    """Run an entry, on the same data as in earlier runs, and add it to the results."""
+    name = entry.setting["dataset"]
+    results.check_data(name, materials.digest(name))
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        # What happens then is what some experiments are for.
+        warnings.simplefilter("ignore", StabilityWarning)
+        warnings.simplefilter("ignore", CollapseWarning)
+        found = entry.run(materials)
+    results.add(entry, found, time.perf_counter() - started)
 
 
-def write_report(folder: Path, scope: Scope, results: Results, outcome: Outcome) -> Document:
+def write_report(folder: Path, scope: Scope, results: Results) -> Document:
     """Write what is known within a scope as a page and as Markdown, with its figures."""
     sections, entries = [], []
     for experiment in EXPERIMENTS.values():
         listed = experiment.entries(scope)
-        if any(entry in results for entry in listed):
-            sections.append(_section(experiment, listed, scope, results, outcome))
+        if any(entry in results or results.why_not(entry) for entry in listed):
+            sections.append(_section(experiment, listed, scope, results))
             entries += listed
     runs = results.runs_of(entries)
     document = Document(TITLE, [*_preface(scope), *_circumstances(runs)], sections)
@@ -119,11 +121,7 @@ def write_report(folder: Path, scope: Scope, results: Results, outcome: Outcome)
 
 
 def _section(
-    experiment: Experiment,
-    entries: list[Entry],
-    scope: Scope,
-    results: Results,
-    outcome: Outcome,
+    experiment: Experiment, entries: list[Entry], scope: Scope, results: Results
 ) -> Section:
     """What the report says of an experiment: how to run it, what is missing, what was found."""
     section = experiment.section(results.of(entries))
@@ -131,12 +129,14 @@ def _section(
     missing = [entry for entry in entries if entry not in results]
     if missing:
         parts.append(f"**Not run:** {len(missing)} of {len(entries)} entries.")
-        keys = {entry.key for entry in missing}
-        for reason, left_out in outcome.left_out.items():
-            count = len(keys & {entry.key for entry in left_out})
-            if count:
-                parts.append(f"{count} of them: {reason}")
+        for reason, count in reasons(missing, results).items():
+            parts.append(f"{count} of them: {reason}")
     return Section(section.name, section.title, parts)
+
+
+def reasons(entries: list[Entry], results: Results) -> dict[str, int]:
+    """Why entries could not be run, and how many for each reason."""
+    return dict(Counter(filter(None, map(results.why_not, entries))))
 
 
 def command(name: str, scope: Scope) -> str:
@@ -150,8 +150,9 @@ def _preface(scope: Scope) -> list[Part]:
     return [
         "Every table, figure and theorem of *Dissecting the Diffusion Process in Linear Graph "
         "Convolutional Networks* (Wang, Wang, Yang and Lin, NeurIPS 2021) beside what heatgraph "
-        "finds. Two protocols, always named: *published* has the settings that authors print; "
-        "*validated* has every setting chosen on validation data, and none on test data. "
+        "finds. Two protocols, always named: *published* has settings that authors give; in "
+        "*validated*, whatever is chosen is chosen on validation nodes or folds, and nothing on "
+        "test nodes. Each section says what is chosen. "
         f"{less}Numbers are in `results.json`, each with its setting, seed, versions and machine.",
         LEGEND,
     ]

@@ -7,10 +7,12 @@ the entry it was at. It remembers a digest of every data set: results of other d
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import sys
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,13 +35,16 @@ class Results:
         self.command = command
         self.runs: list[dict[str, Any]] = []
         self.digests: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
         self._found: dict[str, dict[str, Any]] = {}
         self._now: int | None = None
         if self.path.exists():
             self._read()
 
     def __contains__(self, entry: Entry) -> bool:
-        return entry.key in self._found
+        """Whether an entry is done, with the details that it has now."""
+        found = self._found.get(entry.key)
+        return found is not None and found["details"] == _plain(entry.details)
 
     def of(self, entries: list[Entry]) -> Records:
         """Records of those entries that are done."""
@@ -56,7 +61,7 @@ class Results:
         if self.digests.setdefault(name, digest) != digest:
             raise InputError(
                 f"{self.path} has results of other data by the name of {name}. Name another folder "
-                "with --output, or run everything again with --again."
+                "with --output, or delete the file."
             )
 
     def add(self, entry: Entry, result: dict[str, Any], seconds: float) -> None:
@@ -64,26 +69,30 @@ class Results:
         if self._now is None:
             self._now = len(self.runs)
             self.runs.append(describe_run(self.command))
+        self.reasons.pop(entry.key, None)
         self._found[entry.key] = {
             "setting": entry.setting,
-            "result": result,
+            "details": _plain(entry.details),
+            "result": _plain(result),
             "seconds": round(seconds, 3),
             "run": self._now,
         }
         self._write()
 
-    def forget(self, entries: list[Entry]) -> None:
-        """Have entries run again; their data sets may be others now."""
-        for entry in entries:
-            self._found.pop(entry.key, None)
-        kept = {found["setting"].get("dataset") for found in self._found.values()}
-        self.digests = {name: digest for name, digest in self.digests.items() if name in kept}
+    def leave_out(self, entry: Entry, reason: str) -> None:
+        """Remember why an entry could not be run."""
+        self.reasons[entry.key] = reason
+
+    def why_not(self, entry: Entry) -> str | None:
+        """Why an entry could not be run, if that was tried."""
+        return self.reasons.get(entry.key)
 
     def _write(self) -> None:
         content = {
             "heatgraph-paper": FORMAT,
             "runs": self.runs,
             "data": self.digests,
+            "not_run": self.reasons,
             "entries": list(self._found.values()),
         }
         with whole_file(self.path) as file:
@@ -95,13 +104,17 @@ class Results:
             if content["heatgraph-paper"] != FORMAT:
                 raise ValueError(f"its format is {content['heatgraph-paper']!r}, not {FORMAT}")
             self.runs, self.digests = list(content["runs"]), dict(content["data"])
+            self.reasons = dict(content["not_run"])
             for found in content["entries"]:
                 entry = Entry(dict(found["setting"]), lambda _: {})
-                self.runs[found["run"]]["versions"]
-                self._found[entry.key] = found | {"result": dict(found["result"])}
+                for part in ("versions", "machine"):
+                    dict(self.runs[found["run"]][part])
+                for part in ("details", "result"):
+                    dict(found[part])
+                self._found[entry.key] = found
         except (LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
-                f"{self.path} does not hold results of heatgraph paper: {error}. Name another "
+                f"{self.path} does not hold results of heatgraph paper ({error!r}). Name another "
                 "folder with --output, or delete the file."
             ) from error
 
@@ -115,12 +128,19 @@ def describe_run(command: str) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
         },
-        "machine": {
-            "system": f"{platform.system()} {platform.machine()}",
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "memory_gib": round(memory_bytes(None) / 2**30, 1),
-        },
+        "machine": describe_machine(),
+    }
+
+
+@cache
+def describe_machine() -> dict[str, Any]:
+    """What this machine is; nothing that tells whose."""
+    memory = memory_bytes(None)
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1) if math.isfinite(memory) else None,
     }
 
 
@@ -131,3 +151,9 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or "unknown"
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """The same as JSON gives it back: lists for tuples."""
+    plain: dict[str, Any] = json.loads(json.dumps(value, allow_nan=False))
+    return plain

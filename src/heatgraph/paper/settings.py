@@ -1,9 +1,10 @@
-"""The settings that authors print, for the *published* protocol.
+"""The settings that authors give, for the *published* protocol.
 
-Those of DGC are in its authors' code; the paper has T rounded, and says that weight decay was tuned
-with 10,000 trials. Their code looks at no validation data, so that nothing but test nodes can have
-chosen them. Those of SGC are from its paper: two steps, and the weight decay that is best on
-validation nodes out of 60 between 1e-10 and 1e-4.
+Those of DGC are in its authors' code. The paper prints T rounded and a learning rate of 0.2, which
+the code has not, and says that weight decay was tuned with 10,000 trials. The code reads no
+validation data, so that a choice by test nodes cannot be excluded. Those of SGC are from its paper
+and code: two steps, and the weight decay that is best on validation nodes out of 60 between 1e-10
+and 1e-4.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from heatgraph.baselines.schemes import sgc
 from heatgraph.classifier import DGCClassifier
 
-# Of SGC, and of DGC where the paper says nothing else.
+# As the papers of SGC and DGC print them.
 LEARNING_RATE, EPOCHS = 0.2, 100
 SGC_STEPS = 2
 SGC_WEIGHT_DECAYS = np.logspace(-10, -4, 60).tolist()
@@ -27,7 +28,7 @@ TRAINING: dict[str, Any] = {"feature_scaling": "rows", "solver": "adam", "epochs
 
 @dataclass(frozen=True)
 class AuthorsSetting:
-    """What DGC's authors print for a data set."""
+    """What the code of DGC's authors has for a data set."""
 
     T: float
     K: int

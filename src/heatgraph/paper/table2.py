@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 from heatgraph.classifier import DGCClassifier
-from heatgraph.datasets.dataset import Dataset
-from heatgraph.paper.comparison import NOTHING, measured, printed
-from heatgraph.paper.experiment import (
-    CITATIONS,
-    NAMES,
-    Entry,
-    Experiment,
-    Materials,
-    Records,
-    Scope,
-)
+from heatgraph.paper.comparison import NOTHING, accuracy_table, measured
+from heatgraph.paper.experiment import CITATIONS, NAMES, Entry, Experiment, Records, Scope
+from heatgraph.paper.fits import Make, fit_entry
 from heatgraph.paper.published import published
 from heatgraph.paper.settings import AUTHORS, authors_sgc
 from heatgraph.report.document import Cell, Part, Table
 
-Make = Callable[[int], Any]
-
 ROWS: dict[str, Any] = {"feature_scaling": "rows"}
-# Everything that is open is chosen on validation nodes.
+# What is open is chosen on validation nodes; features are scaled as in the paper.
 VALIDATED: dict[str, Make] = {
     "Features alone": lambda seed: features_alone(**ROWS),
     "Label Propagation": lambda seed: LabelPropagation(),
@@ -39,49 +31,19 @@ VALIDATED: dict[str, Make] = {
     "SIGN-linear": lambda seed: SIGNClassifier(**ROWS),
     "DGC": lambda seed: DGCClassifier(**ROWS),
 }
-# The scaling of features too.
+# The scaling of features is chosen too.
 DEFAULTS: dict[str, Make] = {
     "Features alone": lambda seed: features_alone(),
     "SGC": lambda seed: sgc(),
     "DGC": lambda seed: DGCClassifier(),
 }
+# Walks are random, and take the most time by far.
 RANDOM = ("DeepWalk",)
 PROTOCOLS = {
-    "published": "published settings",
+    "published": "published",
     "validated": "validated",
     "defaults": "validated, scaling too",
 }
-
-
-def found(model: Any, data: Dataset) -> dict[str, Any]:
-    """What a fitted model came to on the test nodes, in percent, and with which setting."""
-    accuracy = 100 * model.score(None, data.labels, data.split.test)
-    result: dict[str, Any] = {"accuracy": round(accuracy, 4)}
-    for name in ("T_", "K_", "weight_decay_", "feature_scaling_", "setting_"):
-        value = getattr(model, name, None)
-        if value is not None:
-            result[name.rstrip("_")] = value
-    return result
-
-
-def entry(method: str, name: str, protocol: str, make: Make, split: str, seed: int) -> Entry:
-    """One method, fitted once on a citation graph and judged on the test nodes."""
-
-    def run(materials: Materials) -> dict[str, Any]:
-        data = materials.data(name, split, seed)
-        part = data.split
-        # DGC's authors have no validation nodes: what there is to choose is chosen already.
-        val = None if protocol == "published" and method == "DGC" else part.val
-        return found(make(seed).fit(data.graph, data.labels, part.train, val), data)
-
-    setting = {
-        "method": method,
-        "dataset": name,
-        "protocol": protocol,
-        "split": split,
-        "seed": seed,
-    }
-    return Entry(setting, run)
 
 
 def _entries(scope: Scope) -> list[Entry]:
@@ -89,23 +51,30 @@ def _entries(scope: Scope) -> list[Entry]:
     for name in CITATIONS:
         for seed in range(scope.seeds):
             ours = AUTHORS[name].classifier
-            entries += [entry("DGC", name, "published", ours, "public", seed)]
-            entries += [entry("SGC", name, "published", authors_sgc, "public", seed)]
+            entries += [fit_entry("DGC", name, "published", ours, "public", seed)]
+            entries += [fit_entry("SGC", name, "published", authors_sgc, "public", seed)]
         for method, make in VALIDATED.items():
-            # Of walks, which take the most time, a few in any case.
             seeds = min(scope.seeds, 1 if scope.quick else 3) if method in RANDOM else 1
             entries += [
-                entry(method, name, "validated", make, "public", seed) for seed in range(seeds)
+                fit_entry(method, name, "validated", make, "public", seed) for seed in range(seeds)
             ]
         for method, make in DEFAULTS.items():
-            entries += [entry(method, name, "defaults", make, "public", 0)]
+            entries += [fit_entry(method, name, "defaults", make, "public", 0)]
     return entries
+
+
+def _parts(records: Records) -> Sequence[Part]:
+    listed = [number.method for number in published(source="Table 2")]
+    others = [method for method in ["Features alone", *listed, *VALIDATED] if method != "DGC"]
+    title = "Accuracy on the test nodes of the public split"
+    methods = [*dict.fromkeys(others), "DGC"]
+    return [accuracy_table(title, records, methods, PROTOCOLS, "Table 2")]
 
 
 def _random_entries(scope: Scope) -> list[Entry]:
     """The same on random splits, where luck with 1,000 test nodes averages out."""
     return [
-        entry(method, name, protocol, make, "random", seed)
+        fit_entry(method, name, protocol, make, "random", seed)
         for name in CITATIONS
         for protocol, methods in (("validated", VALIDATED), ("defaults", DEFAULTS))
         for method, make in methods.items()
@@ -114,55 +83,33 @@ def _random_entries(scope: Scope) -> list[Entry]:
     ]
 
 
-def _parts(records: Records) -> Sequence[Part]:
-    methods = list(dict.fromkeys(number.method for number in published(source="Table 2")))
-    methods = ["Features alone", *methods[:-1], "PageRank", methods[-1]]
-    rows: list[Sequence[str | Cell]] = []
-    for method in methods:
-        paper = [_published(method, name) for name in CITATIONS]
-        if any(paper):
-            rows.append([method, "the paper", *map(printed, paper)])
-        for protocol, words in PROTOCOLS.items():
-            cells = [
-                measured(
-                    records.where(
-                        method=method, dataset=name, protocol=protocol, split="public"
-                    ).values("accuracy"),
-                    number,
-                )
-                for name, number in zip(CITATIONS, paper, strict=True)
-            ]
-            if set(cells) != {NOTHING}:
-                rows.append([method, words, *cells])
-    head = ["method", "protocol", *(NAMES[name] for name in CITATIONS)]
-    return [Table("Accuracy on the test nodes of the public split", head, rows, 2)]
-
-
-def _published(method: str, name: str) -> Any:
-    numbers = published(source="Table 2", method=method, dataset=name)
-    return numbers[0] if numbers else None
-
-
 def _random_parts(records: Records) -> Sequence[Part]:
+    title = "Accuracy over random splits"
     rows = [
-        [
-            method,
-            words,
-            *(
-                measured(
-                    records.where(
-                        method=method, dataset=name, protocol=protocol, split="random"
-                    ).values("accuracy")
-                )
-                for name in CITATIONS
-            ),
-        ]
-        for method in DEFAULTS
+        [words, *(_advantage(records.where(protocol=protocol, dataset=name)) for name in CITATIONS)]
         for protocol, words in PROTOCOLS.items()
         if protocol != "published"
     ]
-    head = ["method", "protocol", *(NAMES[name] for name in CITATIONS)]
-    return [Table("Accuracy over random splits", head, rows, 2)]
+    head = ["protocol", *(NAMES[name] for name in CITATIONS)]
+    return [
+        accuracy_table(title, records, list(DEFAULTS), PROTOCOLS),
+        Table("DGC less SGC, in points, on the same splits", head, rows),
+    ]
+
+
+def _advantage(records: Records) -> str | Cell:
+    """By how much DGC is better than SGC on each split."""
+    accuracy = {(r.setting["method"], r.setting["seed"]): r.result["accuracy"] for r in records}
+    differences = [
+        accuracy["DGC", seed] - accuracy["SGC", seed]
+        for method, seed in accuracy
+        if method == "DGC" and ("SGC", seed) in accuracy
+    ]
+    if not differences:
+        return NOTHING
+    cell = measured(differences)
+    better = f"better in {int(np.sum(np.array(differences) > 0))} of {len(differences)}"
+    return Cell(cell.value if isinstance(cell, Cell) else cell, better)
 
 
 TABLE_2 = Experiment(
@@ -171,19 +118,24 @@ TABLE_2 = Experiment(
     _entries,
     _parts,
     [
-        "*Published settings* are those that authors print. For DGC they come from its authors' "
-        "code, which looks at no validation data: whatever chose them, test nodes did. SGC has two "
-        "steps and the weight decay that is best on validation nodes, as its authors do it; both "
-        "train by Adam, 100 epochs.",
-        "*Validated*: T, the number of steps and weight decay are chosen on the 500 validation "
+        "*Published*: for DGC the settings in its authors' code, trained by 100 epochs of Adam. "
+        "That code reads no validation data, so that a choice by test nodes cannot be excluded; "
+        "and its learning rates (0.156, 1.39, 0.627) are not the 0.2 that the paper prints. For "
+        "SGC two steps, a learning rate of 0.2, and of 60 weight decays the one that is best on "
+        "validation nodes, as its authors do it.",
+        "*Validated*: T or the number of steps, and weight decay, are chosen on the 500 validation "
         "nodes, and the head goes to its optimum (L-BFGS). Features are scaled by row as in the "
-        "paper, or that is chosen on validation nodes too. Nothing in it has seen a test node, "
-        "and so it is the number to expect on data of one's own.",
+        "paper, or that is chosen on validation nodes too. No test node has a part in it, so it "
+        "is the number to expect on data of one's own.",
+        "Where they differ: with published settings DGC comes out as printed. With validated ones "
+        "it is lower on Cora, by more than SGC is. The peak over T in Figure 3 is narrow, and 500 "
+        "validation nodes do not point at it. Random splits, below, tell more than one public "
+        "split.",
         "The paper's row of label propagation has Cora and Citeseer exchanged against its source "
         "(Yang et al. 2016: 68.0 and 45.3). Ours gives classes back the mass that they should "
         "have, as Zhu et al. propose for few labels. DeepWalk sees no features; the paper quotes "
-        "it, so that its settings are unknown.",
-        "Non-linear methods are quoted, not run.",
+        "it, so that its settings are unknown. PairNorm and SIGN are tuned here, which the paper "
+        "does not say of its own. Non-linear methods are quoted, not run.",
     ],
 )
 RANDOM_SPLITS = Experiment(
@@ -193,7 +145,7 @@ RANDOM_SPLITS = Experiment(
     _random_parts,
     [
         "The public split is one draw. Here are others: 20 nodes per class to learn from, 500 to "
-        "choose settings by, 1,000 to judge by, all drawn at random; everything validated. The "
-        "spread says how much of a difference between methods in Table 2 can be luck.",
+        "choose settings by, 1,000 to judge by, all drawn at random; everything validated. All "
+        "methods see the same splits, so that what counts is the difference on each of them.",
     ],
 )

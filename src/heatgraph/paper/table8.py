@@ -10,10 +10,9 @@ from heatgraph.baselines.stacked import SIGNClassifier
 from heatgraph.classifier import DGCClassifier
 from heatgraph.paper.comparison import NOTHING, measured, printed
 from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
-from heatgraph.paper.figure2 import steps_entry
-from heatgraph.paper.published import Published, published
+from heatgraph.paper.fits import found, parameters, steps_entry
+from heatgraph.paper.published import only
 from heatgraph.paper.settings import AUTHORS
-from heatgraph.paper.table2 import found
 from heatgraph.report.document import Cell, Chart, Panel, Part, Series, Table
 
 TIMES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.3, 6.0)
@@ -40,8 +39,9 @@ def _entry(method: str, T: float) -> Entry:
 
     return Entry(
         {"what": "SIGN appendix", "method": method, "dataset": "cora", "T": T,
-         "protocol": "validated"},
+         "protocol": "validated", "seed": 0},
         run,
+        parameters(_model(method, T)),
     )  # fmt: skip
 
 
@@ -58,36 +58,32 @@ def _entries(scope: Scope) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _number(method: str, T: float) -> Published | None:
-    numbers = published(source="Table 8", method=method, setting=f"T={T:g}")
-    return numbers[0] if numbers else None
-
-
 def _parts(records: Records) -> Sequence[Part]:
     rows: list[Sequence[str | Cell]] = []
     lines = []
     for colour, method in enumerate(METHODS):
-        paper = [_number(method, T) for T in TIMES]
+        paper = [only(source="Table 8", method=method, setting=f"T={T:g}") for T in TIMES]
         rows.append([method, "the paper", *map(printed, paper)])
         own = records.where(method=method)
         if fixed := own.where(protocol="published"):
             done = [fixed.where(T=T).values("accuracy") for T in TIMES]
             cells = [measured(values, number) for values, number in zip(done, paper, strict=True)]
-            rows.append([method, "published settings", *cells])
+            rows.append([method, "published", *cells])
         own = own.where(protocol="validated")
         done = [own.where(T=T).values("accuracy") for T in TIMES]
         cells = [measured(values, number) for values, number in zip(done, paper, strict=True)]
         rows.append([method, "validated", *cells])
         here = [(T, values[0]) for T, values in zip(TIMES, done, strict=True) if values]
         if here:
-            lines.append(Series.through(f"{method}, here", here, colour=colour))
+            lines.append(Series.through(f"{method}, validated", here, colour=colour))
         there = [(T, n.value) for T, n in zip(TIMES, paper, strict=True) if n and n.value]
         lines.append(Series.through(f"{method}, the paper", there, dashed=True, colour=colour))
     head = ["method", "protocol", *(f"T = {T:g}" for T in TIMES)]
     panel = Panel("Cora, public split", lines, "T", "test accuracy (%)")
     parts: list[Part] = [Table("Accuracy on Cora's test nodes", head, rows, 2)]
     if any(cell != NOTHING for row in rows if row[1] != "the paper" for cell in row[2:]):
-        parts += [Chart("table8", "Accuracy at the same T, here and in the paper.", [panel], 1)]
+        caption = "Accuracy at the same T: validated here, and as the paper prints it."
+        parts.append(Chart("table8", caption, [panel], 1))
     return parts
 
 
@@ -97,9 +93,13 @@ TABLE_8 = Experiment(
     _entries,
     _parts,
     [
-        "At each T weight decay is chosen on validation nodes, and for DGC the number of steps "
-        "too. For SGC and SIGN, T is the number of steps. The paper says that both were tuned, "
-        "not on what. *Published settings* are DGC with the learning rate, weight decay and K "
-        "that its authors print for Cora, at every T.",
+        "*Validated*: at each T weight decay is chosen on validation nodes, and for DGC the number "
+        "of steps too; the head goes to its optimum (L-BFGS). For SGC and SIGN, T is the number of "
+        "steps. The paper trains by Adam with a learning rate of 0.2, and does not say on what it "
+        "tuned. *Published*: DGC with the learning rate, weight decay and K in its authors' code "
+        "for Cora, at every T.",
+        "Where they differ: with published settings DGC comes close to its printed row near T = "
+        "5.3, for which they were made. Validated ones are lower for all T from 2 on, as in Table "
+        "2.",
     ],
 )

@@ -48,15 +48,19 @@ td.marked small { color: var(--warm); }
 @media (max-width: 40rem) {
   body { padding: 1rem .8rem 3rem; font-size: 15px; }
   h1 { font-size: 1.45rem; } h2 { font-size: 1.15rem; }
-  th, td { padding: .3rem .45rem; }
-  table { font-size: .86rem; }
+  table { font-size: .8rem; }
+  th, td { padding: .3rem .35rem; }
+  th.text, td.text { min-width: 4.4rem; }
+  th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
 }
 @media print {
   body { max-width: none; padding: 0; font-size: 10.5pt; }
   nav { display: none; }
   .table { overflow: visible; }
+  table { font-size: 8.5pt; }
+  th, td { padding: .2rem .4rem; }
   h2 { break-after: avoid; }
-  figure, tr { break-inside: avoid; }
+  figure img, tr { break-inside: avoid; }
   a { color: inherit; text-decoration: none; }
 }
 """
@@ -105,7 +109,8 @@ def _table(table: Table) -> Iterator[str]:
     if table.title:
         yield f"<caption>{_inline(table.title)}</caption>"
     head = "".join(
-        f"<th{_kind(at, table)}>{_inline(name)}</th>" for at, name in enumerate(table.head)
+        f'<th scope="col"{_kind(at, table)}>{_inline(name)}</th>'
+        for at, name in enumerate(table.head)
     )
     yield f"<thead><tr>{head}</tr></thead><tbody>"
     for row in table.rows:
@@ -132,4 +137,4 @@ def _inline(text: str) -> str:
     """Escape a text; of Markdown it may have code, and words that are strong or stressed."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
+    return re.sub(r"(?<!\w)\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
