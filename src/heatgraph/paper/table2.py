@@ -146,6 +146,8 @@ RANDOM_SPLITS = Experiment(
     [
         "The public split is one draw. Here are others: 20 nodes per class to learn from, 500 to "
         "choose settings by, 1,000 to judge by, all drawn at random; everything validated. All "
-        "methods see the same splits, so that what counts is the difference on each of them.",
+        "methods see the same splits, so that what counts is the difference on each of them. With "
+        "settings of both chosen on validation nodes, DGC is ahead of SGC by far less than in the "
+        "printed table.",
     ],
 )
