@@ -25,6 +25,7 @@ def test_measured():
     assert measured([80.0], number(None)) == "80.0"
     assert measured([80.0, 82.0], number(80.6)) == Cell("81.0 ± 1.4", "+0.4, n = 2")
     assert measured([82.1, 82.1], number(82.5)) == Cell("82.1 ± 0.0", "-0.4, n = 2", marked=True)
+    assert measured([80.58], number(80.6)) == Cell("80.6", "+0.0")
     assert measured([80.0], number(80.6)) == Cell("80.0", "-0.6", marked=True)
 
 

@@ -45,7 +45,7 @@ def measured(values: Sequence[float], number: Published | None = None) -> str | 
     if number is None or number.value is None:
         return Cell(text, ", ".join(remarks)) if remarks else text
     difference = mean - number.value
-    remarks = [f"{difference:+.1f}", *remarks]
+    remarks = [f"{round(difference, 1) + 0.0:+.1f}", *remarks]  # no minus before nothing
     return Cell(text, ", ".join(remarks), is_marked(difference, spread))
 
 

@@ -48,9 +48,10 @@ td.marked small { color: var(--warm); }
 @media (max-width: 40rem) {
   body { padding: 1rem .8rem 3rem; font-size: 15px; }
   h1 { font-size: 1.45rem; } h2 { font-size: 1.15rem; }
-  table { font-size: .8rem; }
-  th, td { padding: .3rem .35rem; }
-  th.text, td.text { min-width: 4.4rem; }
+  table { font-size: .77rem; }
+  th, td { padding: .3rem .25rem; }
+  th.text, td.text { min-width: 3.9rem; }
+  td small { white-space: normal; max-width: 4.6rem; margin-left: auto; }
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
 }
 @media print {
