@@ -80,6 +80,8 @@ def run_experiments(
             else:
                 outcome.done += 1
         report(experiment, "", len(entries), len(entries))
+    if outcome.left_out:
+        results.save()
     return outcome
 
 

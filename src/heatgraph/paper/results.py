@@ -77,7 +77,7 @@ class Results:
             "seconds": round(seconds, 3),
             "run": self._now,
         }
-        self._write()
+        self.save()
 
     def leave_out(self, entry: Entry, reason: str) -> None:
         """Remember why an entry could not be run."""
@@ -87,7 +87,8 @@ class Results:
         """Why an entry could not be run, if that was tried."""
         return self.reasons.get(entry.key)
 
-    def _write(self) -> None:
+    def save(self) -> None:
+        """Write the file anew."""
         content = {
             "heatgraph-paper": FORMAT,
             "runs": self.runs,
