@@ -8,6 +8,7 @@ and keeps the weights that did best there.
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -302,9 +303,12 @@ class _Training:
 def _torch(n_threads: int | None) -> tuple[Any, Any]:
     """Torch and the networks, with so many threads; or an error that says how to get them."""
     try:
-        import torch
+        with warnings.catch_warnings():
+            # PyTorch Geometric's import still uses what torch has deprecated.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import torch
 
-        from heatgraph.baselines.gnn import networks
+            from heatgraph.baselines.gnn import networks
     except ImportError as error:
         raise MissingExtraError(
             "graph neural networks need torch and torch_geometric. Install them: "
