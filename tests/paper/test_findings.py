@@ -13,10 +13,10 @@ def materials():
     return Materials()
 
 
-def found(name, materials, scope=Scope(2), **wanted):  # noqa: B008
+def found(name, materials, **wanted):
     entries = [
         entry
-        for entry in EXPERIMENTS[name].entries(scope)
+        for entry in EXPERIMENTS[name].entries(Scope(2))
         if all(entry.setting.get(key) == value for key, value in wanted.items())
     ]
     assert entries
