@@ -43,18 +43,22 @@ def described_parameters(model: Any) -> dict[str, Any]:
     return {name: to_plain(value) for name, value in parameters.items()}
 
 
-def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Plain values and arrays that make a model."""
-    for label in model.classes_.tolist():
+def described_classes(classes: Array) -> dict[str, Any]:
+    """Classes as plain values, which `restored_classes` reads."""
+    for label in classes.tolist():
         if not isinstance(label, str | bool | int | float | np.number | np.bool_):
             raise InputError(
                 f"label {label!r} cannot be written into a file: it is a {type(label).__name__}, "
                 "and neither a number nor a text."
             )
+    return {"classes": to_plain(classes), "classes_kind": classes.dtype.kind}
+
+
+def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Plain values and arrays that make a model."""
     content = {
         "parameters": described_parameters(model),
-        "classes": to_plain(model.classes_),
-        "classes_kind": model.classes_.dtype.kind,
+        **described_classes(model.classes_),
         "scheme": scheme_record(model.scheme_),
         "self_loops": bool(model.self_loops_),
         "feature_scaling": model.feature_scaling_,
@@ -85,7 +89,7 @@ def restored(make: Callable[..., Any], content: dict[str, Any], tensors: dict[st
         model = make(**parameters)
         model._space()
     check_engine(**model._engine())
-    model.classes_ = _classes(content["classes"], content["classes_kind"])
+    model.classes_ = restored_classes(content)
     d, C = tensors["Theta"].shape
     scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
     scaling.check(content["num_features"])
@@ -123,8 +127,9 @@ def restored(make: Callable[..., Any], content: dict[str, Any], tensors: dict[st
     return model
 
 
-def _classes(values: list[Any], kind: str) -> Array:
+def restored_classes(content: dict[str, Any]) -> Array:
     """Read classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
+    values, kind = content["classes"], content["classes_kind"]
     if len(values) < 2 or len(set(values)) < len(values):
         raise ValueError("classes must be two or more, and distinct")
     if not all(isinstance(value, str | bool | int | float) for value in values):

@@ -1,21 +1,22 @@
 """A graph neural network as an estimator with the interface of `DGCClassifier`.
 
-Training is full-batch Adam on the cross-entropy of the training nodes, with weight decay in the
-gradient, as all of the original codes do it. It stops early on validation nodes, if there are any,
-and keeps the weights that did best there.
+Training is that of the network's authors (`recipes`, `training`). It stops early on validation
+nodes, if there are any, and keeps the weights that did best there.
 """
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,13 +25,17 @@ from heatgraph.classifier import read_seed
 from heatgraph.crew import thread_count
 from heatgraph.entries import whole_number
 from heatgraph.errors import InputError, MissingExtraError
+from heatgraph.files import from_plain, read_tensors, write_tensors
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.labels import Labels, training_nodes
+from heatgraph.models import (
+    described_classes,
+    described_parameters,
+    restored_classes,
+    whole_model,
+)
 from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
 from heatgraph.tuning import Progress
-
-if TYPE_CHECKING:
-    import torch
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +52,8 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
     options : dict, optional
         What only this network has, such as ``{"heads": 8}``; the rest is as its authors have it.
     feature_scaling : str
-        As in `DGCClassifier`, one name; "auto" is "rows" for words and counts, else "standard".
+        As in `DGCClassifier`, one name; "auto" is what the authors do, which for most of them is
+        "rows" for words and counts; other features are standardised.
     random_state : int, RandomState or Generator, optional
         None is a fixed seed: refitting gives the same result.
     n_threads : int, optional
@@ -108,11 +114,6 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         check_graph(graph)
         if graph.features is None:
             raise InputError("GNNClassifier needs a graph with features.")
-        if graph.weights is not None:
-            raise InputError(
-                "the networks do not read edge weights, and this graph has some. Make one without, "
-                "if edges should count alike."
-            )
         check_scaling(self.feature_scaling)
         recipe = self._recipe()
         labels = Labels.read(y, graph.num_nodes)
@@ -120,28 +121,104 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         classes = labels.classes(learning)
         name = self.feature_scaling
         if name == "auto":
+            name = recipe.scaling
+        if name == "auto":
             name = fitting_scalings(graph.features, learning)[0]
         scaling = Scaling.learn(name, graph.features, learning)
         seed = read_seed(self.random_state)
-        torch, networks = _torch(self.n_threads)
-        module = networks.build(self.network, graph.num_features, len(classes), recipe, seed)
-        inputs = self._inputs(graph, scaling)
-        codes = [
-            None if nodes is None else torch.from_numpy(labels.encode(classes, nodes))
-            for nodes in (learning, checking)
-        ]
-        training = _Training(module, inputs, recipe, progress or (lambda *_: None))
-        training.run(learning, codes[0], checking, codes[1])
-        self.network_ = module.eval()
-        self.scaling_, self.recipe_, self.classes_ = scaling, recipe, classes
-        self.feature_scaling_ = name
+        with _torch(self.n_threads) as (torch, networks, training):
+            network = networks.NETWORKS[self.network]
+            if graph.weights is not None and not network.reads_weights:
+                raise InputError(
+                    f"{self.network} does not read edge weights, and this graph has some. Make a "
+                    "graph without, if edges should count alike."
+                )
+            torch.manual_seed(seed)
+            module = network.make(graph.num_features, len(classes), recipe, graph.num_nodes)
+            inputs = self._inputs(graph, scaling, recipe)
+            known = [
+                None if nodes is None else (nodes, labels.encode(classes, nodes))
+                for nodes in (learning, checking)
+            ]
+            history, accuracy = training.train(
+                module, inputs, recipe, *known, progress or (lambda *_: None)
+            )
+        self._settle(module, recipe, scaling, classes, graph.num_nodes)
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
-        self.epochs_ = len(training.history)
-        self.history_ = training.history
-        self.validation_accuracy_ = training.best_accuracy
-        self.num_parameters_ = sum(weights.numel() for weights in module.parameters())
+        self.epochs_ = len(history)
+        self.history_ = history
+        self.validation_accuracy_ = accuracy
         return self
+
+    def _settle(
+        self, module: Any, recipe: Recipe, scaling: Scaling, classes: Array, num_nodes: int
+    ) -> None:
+        """Set what predictions need."""
+        self.network_ = module.eval()
+        self.recipe_, self.scaling_, self.classes_ = recipe, scaling, classes
+        self.feature_scaling_ = scaling.name
+        self.num_parameters_ = sum(weights.numel() for weights in module.parameters())
+        self._num_nodes = num_nodes
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a file, whole or not at all; `GNNClassifier.load` reads it.
+
+        The graph is not in it.
+        """
+        check_is_fitted(self)
+        content = {
+            "parameters": described_parameters(clone(self).set_params(options=None)),
+            "options": self.options,
+            **described_classes(self.classes_),
+            "recipe": asdict(self.recipe_),
+            "feature_scaling": self.feature_scaling_,
+            "num_features": self.n_features_in_,
+            "num_nodes": self._num_nodes,
+            "epochs": self.epochs_,
+            "validation_accuracy": self.validation_accuracy_,
+        }
+        state = self.network_.state_dict()
+        tensors = {f"network.{name}": value.numpy() for name, value in state.items()}
+        for name in ("factor", "shift"):
+            if getattr(self.scaling_, name) is not None:
+                tensors[name] = getattr(self.scaling_, name)
+        write_tensors(path, "GNNClassifier", content, tensors)
+
+    @classmethod
+    def load(cls, path: str | Path) -> GNNClassifier:
+        """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
+        content, tensors = read_tensors(path, "GNNClassifier")
+        with whole_model(path), _torch(None) as (torch, networks, _):
+            parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
+            model = cls(**parameters | {"options": content["options"]})
+            model._recipe()
+            recipe = _checked(Recipe(**content["recipe"]))
+            classes, num_features = restored_classes(content), content["num_features"]
+            scaling = Scaling(
+                content["feature_scaling"], tensors.pop("factor", None), tensors.pop("shift", None)
+            )
+            scaling.check(num_features)
+            with torch.device("meta"):  # so that sizes are compared before anything is allocated
+                module = networks.NETWORKS[model.network].make(
+                    num_features, len(classes), recipe, content["num_nodes"]
+                )
+            state = {
+                name.removeprefix("network."): torch.from_numpy(value.copy())
+                for name, value in tensors.items()
+            }
+            if not all(bool(torch.isfinite(value).all()) for value in state.values()):
+                raise ValueError("weights are not finite")
+            try:
+                module.load_state_dict(state, assign=True)
+            except RuntimeError as error:
+                raise ValueError("weights do not fit the network") from error
+            model._settle(module, recipe, scaling, classes, content["num_nodes"])
+            model.n_features_in_ = num_features
+            model.epochs_ = int(content["epochs"])
+            accuracy = content["validation_accuracy"]
+            model.validation_accuracy_ = None if accuracy is None else float(accuracy)
+        return model
 
     def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
         """Scores of the classes, as in `DGCClassifier`."""
@@ -160,9 +237,7 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
         """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        check_is_fitted(self)
-        graph = self.graph_ if graph is None else graph
-        check_graph(graph)
+        graph = self._own_graph(graph)
         labels = Labels.read(y, graph.num_nodes)
         counted = labels.labelled(nodes, "nodes")
         if len(counted) == 0:
@@ -184,45 +259,43 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"options of {self.network} are: {listed}. Got {', '.join(sorted(unknown))}."
             )
-        recipe = replace(authors, **given, options=authors.options | (self.options or {}))
-        for name in ("hidden", "layers", "epochs", "patience"):
-            whole_number(getattr(recipe, name), name)
-        if not 0 <= recipe.dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
-        if not recipe.learning_rate > 0 or not recipe.weight_decay >= 0:
-            raise InputError(
-                "learning_rate must be > 0 and weight_decay >= 0. Got "
-                f"{recipe.learning_rate!r} and {recipe.weight_decay!r}."
-            )
-        return recipe
+        return _checked(replace(authors, **given, options=authors.options | (self.options or {})))
 
-    def _inputs(self, graph: Graph, scaling: Scaling) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scaled features (n, d) and directed edges (2, m), sorted by target."""
-        torch, networks = _torch(self.n_threads)
+    def _inputs(self, graph: Graph, scaling: Scaling, recipe: Recipe) -> tuple[Any, ...]:
+        """What the network takes: scaled features (n, d) and what it sees of the graph."""
+        from heatgraph.baselines.gnn import networks, structures
+
+        network = networks.NETWORKS[self.network]
         X = scaling.apply(graph.features, np.dtype(np.float32))
-        X = X.toarray() if hasattr(X, "toarray") else X
-        targets = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
-        edges = np.stack([graph.indices.astype(np.int64), targets])
-        if self.network in networks.WITH_SELF_LOOPS:
-            itself = np.arange(graph.num_nodes)
-            edges = np.concatenate([edges, np.stack([itself, itself])], axis=1)
-        return torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(edges)
+        features = structures.feature_tensor(X, sparse=network.sparse_features)
+        return network.see(graph, features, recipe)
+
+    def _own_graph(self, graph: Graph | None) -> Graph:
+        check_is_fitted(self)
+        if graph is None:
+            graph = getattr(self, "graph_", None)
+            if graph is None:
+                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
+        check_graph(graph)
+        return graph
 
     def _scores(self, graph: Graph | None, nodes: Any) -> Array:
-        check_is_fitted(self)
-        graph = self.graph_ if graph is None else graph
-        check_graph(graph)
+        graph = self._own_graph(graph)
         if graph.num_features != self.n_features_in_:
             raise InputError(
                 f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
                 f"with {graph.num_features:,}."
             )
-        torch, _ = _torch(self.n_threads)
-        with torch.no_grad():
-            scores = self.network_(*self._inputs(graph, self.scaling_)).numpy()
-        if nodes is not None:
-            scores = scores[node_indices(nodes, graph.num_nodes, "nodes")]
-        return np.asarray(scores)
+        rows = slice(None) if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
+        with _torch(self.n_threads) as (torch, networks, _), torch.no_grad():
+            if networks.NETWORKS[self.network].one_graph and graph.num_nodes != self._num_nodes:
+                raise InputError(
+                    f"{self.network} learns a weight for each node, and predicts on the graph that "
+                    f"it was fitted on, of {self._num_nodes:,} nodes. Got one of "
+                    f"{graph.num_nodes:,}."
+                )
+            scores = self.network_(*self._inputs(graph, self.scaling_, self.recipe_)).numpy()
+        return np.asarray(scores[rows])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -230,89 +303,40 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class _Training:
-    """Epochs of Adam, and the best weights so far."""
-
-    def __init__(
-        self,
-        module: Any,
-        inputs: tuple[torch.Tensor, torch.Tensor],
-        recipe: Recipe,
-        report: Progress,
-    ) -> None:
-        import torch
-
-        self.module, self.inputs, self.recipe, self.report = module, inputs, recipe, report
-        groups = [{"params": list(module.parameters()), "weight_decay": recipe.weight_decay}]
-        if recipe.decays_first_only:
-            first = list(module.first.parameters())
-            known = {id(weights) for weights in first}
-            rest = [weights for weights in module.parameters() if id(weights) not in known]
-            groups = [{"params": first, "weight_decay": recipe.weight_decay}, {"params": rest}]
-        self.adam = torch.optim.Adam(groups, recipe.learning_rate)
-        self.loss = torch.nn.functional.cross_entropy
-        self.history: list[dict[str, float]] = []
-        self.best_accuracy: float | None = None
-
-    def run(self, train: Array, codes: Any, val: Array | None, val_codes: Any) -> None:
-        best_loss, weights, waited = np.inf, None, 0
-        for epoch in range(self.recipe.epochs):
-            self.report("training", epoch, self.recipe.epochs)
-            record = {"loss": self._step(train, codes)}
-            self.history.append(record)
-            if val is None:
-                continue
-            record |= self._check(val, val_codes)
-            accuracy, loss = record["val_accuracy"], record["val_loss"]
-            best = -1.0 if self.best_accuracy is None else self.best_accuracy
-            waited += 1
-            if accuracy >= best or loss <= best_loss:
-                waited = 0
-                if accuracy >= best and (accuracy > best or loss <= best_loss):
-                    weights = copy.deepcopy(self.module.state_dict())
-                best_loss = min(best_loss, loss)
-                self.best_accuracy = max(best, accuracy)
-            if waited >= self.recipe.patience:
-                break
-        if weights is not None:
-            self.module.load_state_dict(weights)
-        self.report("training", self.recipe.epochs, self.recipe.epochs)
-
-    def _step(self, nodes: Array, codes: Any) -> float:
-        self.module.train()
-        self.adam.zero_grad()
-        loss = self.loss(self.module(*self.inputs)[nodes], codes)
-        loss.backward()
-        self.adam.step()
-        return float(loss.detach())
-
-    def _check(self, nodes: Array, codes: Any) -> dict[str, float]:
-        import torch
-
-        self.module.eval()
-        with torch.no_grad():
-            scores = self.module(*self.inputs)[nodes]
-        known = codes >= 0  # a class without a training node has no score
-        loss = float(self.loss(scores[known], codes[known])) if known.any() else np.inf
-        return {
-            "val_loss": loss,
-            "val_accuracy": float((scores.argmax(dim=1) == codes).float().mean()),
-        }
+def _checked(recipe: Recipe) -> Recipe:
+    """Refuse settings that no network can have."""
+    for name in ("hidden", "layers", "epochs", "patience"):
+        whole_number(getattr(recipe, name), name)
+    if not 0 <= recipe.dropout < 1:
+        raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
+    if not recipe.learning_rate > 0 or not recipe.weight_decay >= 0:
+        raise InputError(
+            "learning_rate must be > 0 and weight_decay >= 0. Got "
+            f"{recipe.learning_rate!r} and {recipe.weight_decay!r}."
+        )
+    return recipe
 
 
-def _torch(n_threads: int | None) -> tuple[Any, Any]:
-    """Torch and the networks, with so many threads; or an error that says how to get them."""
+@contextlib.contextmanager
+def _torch(n_threads: int | None) -> Iterator[tuple[Any, Any, Any]]:
+    """Torch, the networks and their training; threads and random numbers are put back at the end."""
+    threads = thread_count(n_threads)
     try:
         with warnings.catch_warnings():
             # PyTorch Geometric's import still uses what torch has deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
             import torch
 
-            from heatgraph.baselines.gnn import networks
+            from heatgraph.baselines.gnn import networks, training
     except ImportError as error:
         raise MissingExtraError(
-            "graph neural networks need torch and torch_geometric. Install them: "
+            "graph neural networks need torch, torch_geometric and torchdiffeq. Install them: "
             'pip install "heatgraph[gnn]"'
         ) from error
-    torch.set_num_threads(thread_count(n_threads))
-    return torch, networks
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield torch, networks, training
+    finally:
+        torch.set_num_threads(before)

@@ -1,4 +1,4 @@
-r"""The networks themselves, of PyTorch Geometric's layers: features and edges in, scores out.
+r"""The networks themselves: features and a graph's structure in, scores out.
 
     GCN          H' = relu(S H W)
     GAT          H'_v = elu(sum_u a_vu W H_u), with attention a learned from both ends, many heads
@@ -7,14 +7,19 @@ r"""The networks themselves, of PyTorch Geometric's layers: features and edges i
     APPNP        an MLP first, then H <- (1 - alpha) S H + alpha H_0, several times
     SGC          S^K X W
 
-This module needs torch and PyTorch Geometric, and is imported where a network is fitted.
+are made of PyTorch Geometric's layers; GWNN and GraphHeat are in `spectral`, CGNN and GCDE in
+`continuous`, DGI in `infomax`, FastGCN in `sampling`. All of them need torch, and are imported where
+a network is fitted.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -27,7 +32,17 @@ from torch_geometric.nn import (
     SGConv,
 )
 
+from heatgraph.baselines.gnn import structures
+from heatgraph.baselines.gnn.continuous import ContinuousNetwork, DifferentialNetwork
+from heatgraph.baselines.gnn.infomax import InfomaxNetwork
 from heatgraph.baselines.gnn.recipes import Recipe
+from heatgraph.baselines.gnn.sampling import SampledNetwork
+from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution
+from heatgraph.baselines.gnn.structures import dropped
+from heatgraph.graph import Graph
+
+Inputs = tuple[Tensor, ...]
+Make = Callable[[int, int, Recipe, int], nn.Module]
 
 
 class Convolutions(nn.Module):
@@ -48,12 +63,12 @@ class Convolutions(nn.Module):
         """The layer that features go into."""
         return self.layers[0]
 
-    def forward(self, X: Tensor, edges: Tensor) -> Tensor:
+    def forward(self, X: Tensor, *structure: Tensor) -> Tensor:
         """Scores of all nodes."""
         for number, layer in enumerate(self.layers):
             X = self.activation(X) if number else X
-            X = functional.dropout(X, self.dropout, self.training)
-            X = layer(X, edges)
+            X = dropped(X, self.dropout, self.training)
+            X = layer(X, *structure)
         return X
 
 
@@ -64,16 +79,19 @@ class JumpingNetwork(nn.Module):
         super().__init__()
         hidden, count = recipe.hidden, recipe.layers
         widths = [inputs, *[hidden] * count]
-        self.layers = nn.ModuleList(map(GCNConv, widths[:-1], widths[1:]))
+        self.layers = nn.ModuleList(
+            GCNConv(*pair, normalize=False) for pair in itertools.pairwise(widths)
+        )
         self.jump = JumpingKnowledge(mode, hidden, count)
         self.read = nn.Linear(hidden * count if mode == "cat" else hidden, outputs)
         self.dropout = recipe.dropout
 
-    def forward(self, X: Tensor, edges: Tensor) -> Tensor:
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
         """Scores of all nodes."""
         states = []
         for layer in self.layers:
-            X = functional.relu(layer(functional.dropout(X, self.dropout, self.training), edges))
+            X = dropped(X, self.dropout, self.training)
+            X = functional.relu(layer(X, edges, weights))
             states.append(X)
         joined: Tensor = self.read(self.jump(states))
         return joined
@@ -84,25 +102,32 @@ class PredictThenPropagate(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
         super().__init__()
-        self.first = nn.Linear(inputs, recipe.hidden)
-        self.second = nn.Linear(recipe.hidden, outputs)
+        self.first = nn.Linear(inputs, recipe.hidden, bias=False)
+        self.second = nn.Linear(recipe.hidden, outputs, bias=False)
+        for linear in (self.first, self.second):
+            nn.init.xavier_uniform_(linear.weight)
         self.dropout = recipe.dropout
-        self.propagate = APPNP(recipe.options["steps"], recipe.options["alpha"], recipe.dropout)
+        # The layer's own dropout would drop edges of all steps again in each, and blow up the rest.
+        self.propagate = APPNP(recipe.options["steps"], recipe.options["alpha"], normalize=False)
 
-    def forward(self, X: Tensor, edges: Tensor) -> Tensor:
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
         """Scores of all nodes."""
-        X = functional.relu(self.first(functional.dropout(X, self.dropout, self.training)))
-        X = self.second(functional.dropout(X, self.dropout, self.training))
-        scores: Tensor = self.propagate(X, edges)
+        X = functional.relu(self.first(dropped(X, self.dropout, self.training)))
+        X = self.second(dropped(X, self.dropout, self.training))
+        scores: Tensor = self.propagate(X, edges, weights)
         return scores
 
 
-def _gcn(inputs: int, outputs: int, recipe: Recipe) -> nn.Module:
-    widths = [inputs, *[recipe.hidden] * (recipe.layers - 1), outputs]
-    return Convolutions(list(map(GCNConv, widths[:-1], widths[1:])), recipe.dropout)
+def _widths(inputs: int, outputs: int, recipe: Recipe) -> list[tuple[int, int]]:
+    return list(itertools.pairwise([inputs, *[recipe.hidden] * (recipe.layers - 1), outputs]))
 
 
-def _gat(inputs: int, outputs: int, recipe: Recipe) -> nn.Module:
+def _gcn(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
+    pairs = _widths(inputs, outputs, recipe)
+    return Convolutions([GCNConv(*pair, normalize=False) for pair in pairs], recipe.dropout)
+
+
+def _gat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     heads, last, p = recipe.options["heads"], recipe.options["out_heads"], recipe.dropout
     layers = [
         GATConv(inputs, recipe.hidden, heads, dropout=p),
@@ -111,47 +136,103 @@ def _gat(inputs: int, outputs: int, recipe: Recipe) -> nn.Module:
     return Convolutions(layers, p, functional.elu)
 
 
-def _graphsage(aggregator: str) -> Callable[[int, int, Recipe], nn.Module]:
-    def build(inputs: int, outputs: int, recipe: Recipe) -> nn.Module:
-        if aggregator == "gcn":
-            # The mean of a node and its neighbours, with one matrix for all of them.
-            options: dict[str, Any] = {"aggr": "mean", "root_weight": False}
-        else:
-            options = {"aggr": aggregator}
-        layers = [
-            SAGEConv(inputs, recipe.hidden, **options),
-            SAGEConv(recipe.hidden, outputs, **options),
-        ]
-        return Convolutions(layers, recipe.dropout)
+def _graphsage(**options: Any) -> Make:
+    def make(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
+        pairs = _widths(inputs, outputs, recipe)
+        return Convolutions([SAGEConv(*pair, **options) for pair in pairs], recipe.dropout)
 
-    return build
+    return make
 
 
-def _jknet(mode: str) -> Callable[[int, int, Recipe], nn.Module]:
-    return lambda inputs, outputs, recipe: JumpingNetwork(inputs, outputs, recipe, mode)
+def _jknet(mode: str) -> Make:
+    return lambda inputs, outputs, recipe, _: JumpingNetwork(inputs, outputs, recipe, mode)
 
 
-def _sgc(inputs: int, outputs: int, recipe: Recipe) -> nn.Module:
+def _gwnn(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
+    pairs = _widths(inputs, outputs, recipe)
+    return Convolutions([WaveletConvolution(*pair, num_nodes) for pair in pairs], recipe.dropout)
+
+
+def _graphheat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
+    pairs = _widths(inputs, outputs, recipe)
+    return Convolutions([HeatConvolution(*pair) for pair in pairs], recipe.dropout)
+
+
+def _sgc(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     return Convolutions([SGConv(inputs, outputs, recipe.options["steps"])], recipe.dropout)
 
 
-NETWORKS: dict[str, Callable[[int, int, Recipe], nn.Module]] = {
-    "gcn": _gcn,
-    "gat": _gat,
-    "graphsage-mean": _graphsage("mean"),
-    "graphsage-gcn": _graphsage("gcn"),
-    "graphsage-lstm": _graphsage("lstm"),
-    "jknet-max": _jknet("max"),
-    "jknet-concat": _jknet("cat"),
-    "jknet-lstm": _jknet("lstm"),
-    "appnp": PredictThenPropagate,
-    "sgc": _sgc,
+def _plain(module: Callable[[int, int, Recipe], nn.Module]) -> Make:
+    return lambda inputs, outputs, recipe, _: module(inputs, outputs, recipe)
+
+
+def _see_edges(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    return X, structures.edge_pairs(graph)
+
+
+def _see_edges_and_self(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    return X, structures.edge_pairs(graph, self_loops=True)
+
+
+def _see_weights(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    return X, structures.edge_pairs(graph), structures.edge_weights(graph)
+
+
+def _see_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    return X, *structures.operator_entries(structures.normalised(graph))
+
+
+def _see_smoothed(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    S = structures.normalised(graph)
+    SX = torch.from_numpy((S @ X.numpy()).astype("float32"))
+    return SX, *structures.operator_entries(S)
+
+
+def _see_lazy_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    S = structures.normalised(graph, recipe.options["own_weight"])
+    return X, structures.csr_tensor(S)
+
+
+def _see_wavelets(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    kernels = structures.heat_kernels(graph, **recipe.options, inverse=True)
+    return X, *map(structures.csr_tensor, kernels)
+
+
+def _see_heat(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    (kernel,) = structures.heat_kernels(graph, **recipe.options, inverse=False)
+    return X, structures.csr_tensor(sp.csr_array(kernel - sp.diags_array(kernel.diagonal())))
+
+
+@dataclass(frozen=True)
+class Network:
+    """How a network is made and what it sees of a graph."""
+
+    make: Make
+    see: Callable[[Graph, Tensor, Recipe], Inputs] = _see_operator
+    reads_weights: bool = True
+    sparse_features: bool = True  # its first product is with features
+    one_graph: bool = False  # has weights for each node, and so predicts no other graph
+
+
+# The mean over a node and its neighbours, with one matrix for all of them.
+SAGE_GCN = _graphsage(aggr="mean", root_weight=False)
+
+NETWORKS: dict[str, Network] = {
+    "gcn": Network(_gcn),
+    "gat": Network(_gat, _see_edges, reads_weights=False),
+    "graphsage-mean": Network(_graphsage(aggr="mean"), _see_edges, reads_weights=False, sparse_features=False),
+    "graphsage-gcn": Network(SAGE_GCN, _see_edges_and_self, reads_weights=False, sparse_features=False),
+    "graphsage-lstm": Network(_graphsage(aggr="lstm"), _see_edges, reads_weights=False, sparse_features=False),
+    "jknet-max": Network(_jknet("max")),
+    "jknet-concat": Network(_jknet("cat")),
+    "jknet-lstm": Network(_jknet("lstm")),
+    "appnp": Network(_plain(PredictThenPropagate)),
+    "gwnn": Network(_gwnn, _see_wavelets, one_graph=True),
+    "graphheat": Network(_graphheat, _see_heat),
+    "cgnn": Network(_plain(ContinuousNetwork), _see_lazy_operator),
+    "gcde": Network(_plain(DifferentialNetwork)),
+    "dgi": Network(_plain(InfomaxNetwork)),
+    "dgi-random": Network(_plain(InfomaxNetwork)),
+    "fastgcn": Network(_plain(SampledNetwork), _see_smoothed, sparse_features=False),
+    "sgc": Network(_sgc, _see_weights, sparse_features=False),
 }
-# Whose neighbourhoods count themselves in, where the layer does not see to it.
-WITH_SELF_LOOPS = ("graphsage-gcn",)
-
-
-def build(network: str, inputs: int, outputs: int, recipe: Recipe, seed: int) -> nn.Module:
-    """A network with random weights, the same for the same seed."""
-    torch.manual_seed(seed)
-    return NETWORKS[network](inputs, outputs, recipe)

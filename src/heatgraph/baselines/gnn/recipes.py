@@ -23,19 +23,32 @@ class Recipe:
     learning_rate: float = 0.01
     weight_decay: float = 5e-4
     decays_first_only: bool = False
+    optimizer: str = "Adam"
     epochs: int = 200
     patience: int = 100
+    scaling: str = "auto"
     options: dict[str, Any] = field(default_factory=dict)
 
 
 KIPF = "Kipf and Welling 2017"
 HAMILTON = "Hamilton, Ying and Leskovec 2017"
-XU = "Xu et al. 2018"
 GAT = Recipe(
     "Veličković et al. 2018", hidden=8, dropout=0.6, learning_rate=0.005, epochs=1000,
     options={"heads": 8, "out_heads": 1},
 )  # fmt: skip
-JUMPING = Recipe(XU, hidden=32, layers=3, learning_rate=0.005, epochs=500)
+JUMPING = Recipe("Xu et al. 2018", hidden=32, layers=3, learning_rate=0.005, epochs=500)
+WAVELETS = Recipe(
+    "Xu, Shen, Cao, Qiu and Cheng 2019", decays_first_only=True, epochs=1000,
+    options={"time": 1.0, "threshold": 1e-4},
+)  # fmt: skip
+HEAT = Recipe(
+    "Xu, Shen, Cao, Cen and Cheng 2019", decays_first_only=True, epochs=1000,
+    options={"time": 3.5, "threshold": 1e-4},
+)  # fmt: skip
+INFOMAX = Recipe(
+    "Veličković et al. 2019", hidden=512, dropout=0.0, weight_decay=0.0, epochs=100,
+    options={"encoder_epochs": 1000, "encoder_patience": 20, "encoder_rate": 0.001},
+)  # fmt: skip
 
 RECIPES: dict[str, Recipe] = {
     "gcn": Recipe(KIPF, decays_first_only=True),
@@ -50,6 +63,23 @@ RECIPES: dict[str, Recipe] = {
         "Klicpera, Bojchevski and Günnemann 2019", hidden=64, weight_decay=5e-3,
         decays_first_only=True, epochs=1000, options={"alpha": 0.1, "steps": 10},
     ),
+    "gwnn": WAVELETS,
+    "graphheat": HEAT,
+    "cgnn": Recipe(
+        "Xhonneux, Qu and Tang 2020", learning_rate=0.0047, optimizer="RMSprop", epochs=400,
+        scaling="none",
+        options={"alpha": 0.918, "own_weight": 0.555, "time": 12.1, "tol": 1e-4},
+    ),
+    "gcde": Recipe(
+        "Poli et al. 2019", hidden=64, dropout=0.4, learning_rate=0.001, epochs=3000,
+        options={"inner_dropout": 0.9, "method": "rk4"},
+    ),
+    "dgi": INFOMAX,
+    "dgi-random": replace(INFOMAX, options=INFOMAX.options | {"encoder_epochs": 0}),
+    "fastgcn": Recipe(
+        "Chen, Ma and Xiao 2018", dropout=0.0, decays_first_only=True,
+        options={"batch": 256, "samples": 400},
+    ),
     "sgc": Recipe(
         "Wu et al. 2019", dropout=0.0, learning_rate=0.2, weight_decay=1e-5, epochs=100,
         options={"steps": 2},
@@ -61,6 +91,11 @@ SPECIAL: dict[tuple[str, str], Recipe] = {
     ("gat", "pubmed"): replace(
         GAT, learning_rate=0.01, weight_decay=1e-3, options={"heads": 8, "out_heads": 8}
     ),
+    ("gwnn", "citeseer"): replace(WAVELETS, options={"time": 0.7, "threshold": 1e-5}),
+    ("gwnn", "pubmed"): replace(WAVELETS, options={"time": 0.5, "threshold": 1e-7}),
+    ("graphheat", "citeseer"): replace(HEAT, options={"time": 4.5, "threshold": 1e-5}),
+    ("graphheat", "pubmed"): replace(HEAT, options={"time": 3.0, "threshold": 1e-5}),
+    ("dgi", "pubmed"): replace(INFOMAX, hidden=256),
 }
 
 

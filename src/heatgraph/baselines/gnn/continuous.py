@@ -1,0 +1,78 @@
+r"""Networks that solve a differential equation, by torchdiffeq.
+
+    CGNN    dH/dt = a/2 (S_w - I) H + E,   H(0) = E = X W + b,   a in (0, 1) learned
+            scores = relu(H(t)) W' + b'                               Xhonneux, Qu and Tang 2020
+    GCDE    dH/dt = S softplus(S H W_1 + b_1) W_2 + b_2,   H(0) = relu(S X W_0 + b_0)
+            scores = S H(1) W_3 + b_3                                 Poli et al. 2019
+
+S_w counts self-loops with a weight w. As in the code of CGNN's authors, no gradient goes through the
+E of the equation, only through that of the start. Their a has a value for each node; here it has one
+for all, as in their paper, so that other graphs can be predicted.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch_geometric.nn import GCNConv
+from torchdiffeq import odeint
+
+from heatgraph.baselines.gnn.recipes import Recipe
+from heatgraph.baselines.gnn.spectral import product
+from heatgraph.baselines.gnn.structures import dropped
+
+
+class ContinuousNetwork(nn.Module):
+    """CGNN, without weights in the equation."""
+
+    def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
+        super().__init__()
+        self.encode = nn.Linear(inputs, recipe.hidden)
+        self.decode = nn.Linear(recipe.hidden, outputs)
+        # Its sigmoid is a.
+        self.rate = nn.Parameter(torch.tensor(float(recipe.options["alpha"])))
+        self.dropout, self.time = recipe.dropout, float(recipe.options["time"])
+        self.tol = float(recipe.options["tol"])
+
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
+        """Scores of all nodes."""
+        E = self.encode(dropped(X, self.dropout, self.training))
+        source, rate = E.detach(), torch.sigmoid(self.rate) / 2
+
+        def change(_: Tensor, H: Tensor) -> Tensor:
+            return rate * (product(S, H) - H) + source
+
+        times = torch.tensor([0.0, self.time])
+        H = odeint(change, E, times, rtol=self.tol, atol=self.tol)[-1]
+        scores: Tensor = self.decode(functional.relu(H))
+        return scores
+
+
+class DifferentialNetwork(nn.Module):
+    """GCDE: two layers of GCN as the right-hand side."""
+
+    def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
+        super().__init__()
+        hidden = recipe.hidden
+        self.first = GCNConv(inputs, hidden, normalize=False)
+        self.inner = nn.ModuleList(GCNConv(hidden, hidden, normalize=False) for _ in range(2))
+        self.last = GCNConv(hidden, outputs, normalize=False)
+        self.dropout, self.inner_dropout = recipe.dropout, recipe.options["inner_dropout"]
+        self.method = recipe.options["method"]
+
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+        """Scores of all nodes."""
+
+        def change(_: Tensor, H: Tensor) -> Tensor:
+            for number, layer in enumerate(self.inner):
+                H = functional.softplus(H) if number else H
+                H = functional.dropout(H, self.inner_dropout, self.training)
+                H = layer(H, edges, weights)
+            return H
+
+        X = dropped(X, self.dropout, self.training)
+        start = functional.relu(self.first(X, edges, weights))
+        H = odeint(change, start, torch.tensor([0.0, 1.0]), method=self.method)[-1]
+        scores: Tensor = self.last(H, edges, weights)
+        return scores

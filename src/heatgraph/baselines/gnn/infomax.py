@@ -1,0 +1,86 @@
+r"""Deep Graph Infomax: an encoder that learns without labels, and softmax regression on what it says.
+
+    H = prelu(S X W + b),   summary = sigmoid(mean of H)              Veličković et al. 2019
+
+The encoder learns to tell nodes from nodes with shuffled features, by a bilinear form of H and the
+summary; PyTorch Geometric has both. Without any epochs it is a random projection.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import DeepGraphInfomax, GCNConv
+
+from heatgraph.baselines.gnn.recipes import Recipe
+from heatgraph.baselines.gnn.structures import permuted
+from heatgraph.tuning import Progress
+
+
+class Encoder(nn.Module):
+    """One layer of GCN with a PReLU for each of its outputs."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.layer = GCNConv(inputs, hidden, normalize=False)
+        self.activation = nn.PReLU(hidden)
+
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+        """States of all nodes."""
+        state: Tensor = self.activation(self.layer(X, edges, weights))
+        return state
+
+
+class InfomaxNetwork(nn.Module):
+    """An encoder that is fixed after `pretrain`, and a linear reader."""
+
+    def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
+        super().__init__()
+        self.encoder = Encoder(inputs, recipe.hidden)
+        self.read = nn.Linear(recipe.hidden, outputs)
+        nn.init.xavier_uniform_(self.read.weight)
+        nn.init.zeros_(self.read.bias)
+        self.recipe = recipe
+
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+        """Scores of all nodes."""
+        scores: Tensor = self.read(self.encoder(X, edges, weights))
+        return scores
+
+    def pretrain(self, inputs: tuple[Tensor, ...], report: Progress) -> Tensor:
+        """Learn the encoder without labels; give the states of all nodes, which stay as they are."""
+        options = self.recipe.options
+        epochs, patience = options["encoder_epochs"], options["encoder_patience"]
+        infomax = DeepGraphInfomax(self.recipe.hidden, self.encoder, _summary, _shuffled)
+        adam = torch.optim.Adam(infomax.parameters(), options["encoder_rate"])
+        best, waited, weights = float("inf"), 0, None
+        for epoch in range(epochs):
+            report("encoder", epoch, epochs)
+            adam.zero_grad()
+            loss = infomax.loss(*infomax(*inputs))
+            value, waited = float(loss.detach()), waited + 1
+            if value < best:
+                best, waited = value, 0
+                weights = copy.deepcopy(self.encoder.state_dict())
+            if waited >= patience:
+                break
+            loss.backward()
+            adam.step()
+        if weights is not None:
+            self.encoder.load_state_dict(weights)
+        report("encoder", epochs, epochs)
+        self.encoder.requires_grad_(False)
+        with torch.no_grad():
+            states: Tensor = self.encoder(*inputs)
+        return states
+
+
+def _summary(states: Tensor, *_: Any) -> Tensor:
+    return torch.sigmoid(states.mean(dim=0))
+
+
+def _shuffled(X: Tensor, *structure: Tensor) -> tuple[Tensor, ...]:
+    return permuted(X, torch.randperm(len(X))), *structure
