@@ -16,7 +16,8 @@ ROOMS = [
     "errors", "entries", "graph", "schemes", "series", "kernels", "crew", "schedule", "propagation",
     "diffusion", "theory", "files", "labels", "statistics", "scaling", "calibration", "heads",
     "space", "gram", "tuning", "explanation", "transformer", "models", "classifier", "baselines",
-    "datasets", "exchange", "tables", "report", "paper", "cli",
+    "datasets", "exchange", "tables", "report", "results", "paper",
+    "compare", "cli",
 ]  # fmt: skip
 NAMELESS = {"util", "utils", "helper", "helpers", "common", "misc", "base"}
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from heatgraph.paper.catalogue import EXPERIMENTS
-from heatgraph.paper.results import FILE
+from heatgraph.results import FILE
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ from heatgraph.errors import DownloadError, FileFormatError, InputError, Missing
 from heatgraph.paper import experiment as experiments_room
 from heatgraph.paper import fits
 from heatgraph.paper.catalogue import EXPERIMENTS, experiments
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Record, Records, Scope
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.paper.reproduction import FIGURES, reasons, run_experiments, write_report
-from heatgraph.paper.results import FILE, Results
 from heatgraph.report.document import Cell, Table
 from heatgraph.report.pages import _inline
+from heatgraph.results import FILE, Entry, Record, Records, Results
 
 NAMES = [
     "table2", "splits", "table3", "table4", "table5", "table6", "table8", "table9", "table10",
@@ -41,7 +41,7 @@ def counting(name, count, calls, dataset="citeseer"):
 
 
 def results_in(folder, command="heatgraph paper test"):
-    return Results(folder, command)
+    return Results(folder, "paper", command)
 
 
 # The catalogue

@@ -79,7 +79,7 @@ def paper(
         run_experiments,
         write_report,
     )
-    from heatgraph.paper.results import FILE, Results
+    from heatgraph.results import FILE, Results
 
     chosen = experiments(name)
     if data is not None and not data.is_dir():
@@ -90,7 +90,7 @@ def paper(
     scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
     listed = [entry for experiment in chosen for entry in experiment.entries(scope)]
     output.mkdir(parents=True, exist_ok=True)
-    results = Results(output, command(name, scope))
+    results = Results(output, "paper", command(name, scope))
     with voice.working("starting") as bar:
         shown = _progress(voice, chosen, bar)
         outcome = run_experiments(chosen, scope, results, shown, again=again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,24 @@ class Dataset:
             for name, split in self.splits.items()
         }
         return counts
+
+    def digest(self) -> str:
+        """What tells whether data are the same as another time: a hash of all but the name."""
+        graph, X = self.graph, self.graph.features
+        arrays = [graph.indptr, graph.indices]
+        arrays += [] if graph.weights is None else [graph.weights]
+        if X is not None:
+            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
+        if self.labels is not None:
+            labels = np.asarray(self.labels)
+            arrays.append(labels.astype(str) if labels.dtype == object else labels)
+        for split in self.splits.values():
+            arrays += [split.train, split.val, split.test]
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from heatgraph.paper.experiment import CITATIONS, NAMES, Records
+from heatgraph.paper.experiment import CITATIONS, NAMES
 from heatgraph.paper.published import Published, only
 from heatgraph.report.document import Cell, Table
+from heatgraph.results import Records
 
 # A difference beyond this many spreads, or beyond so many points, deserves a second look.
 MANY_SPREADS, MANY_POINTS = 3, 0.5

@@ -7,14 +7,9 @@ it makes a section of the report, whether or not all are done.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from heatgraph.datasets.catalogue import data_folder, load_dataset
 from heatgraph.datasets.dataset import Dataset
@@ -22,6 +17,7 @@ from heatgraph.datasets.splits import fraction_split, random_split
 from heatgraph.datasets.synthetic import reddit_like
 from heatgraph.errors import DownloadError, MissingExtraError
 from heatgraph.report.document import Part, Section
+from heatgraph.results import Entry, Records
 
 CITATIONS = ("cora", "citeseer", "pubmed")
 NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "reddit": "Reddit"}
@@ -68,7 +64,7 @@ class Materials:
     def digest(self, name: str) -> str:
         """What tells whether a data set is the same as another time."""
         if name not in self._digests:
-            self._digests[name] = _digest(self._dataset(name))
+            self._digests[name] = self._dataset(name).digest()
         return self._digests[name]
 
     def _dataset(self, name: str) -> Dataset:
@@ -85,66 +81,6 @@ class Materials:
                 self._absent[name] = str(error)
                 raise
         return self._read[name]
-
-
-def _digest(data: Dataset) -> str:
-    graph, X = data.graph, data.graph.features
-    arrays = [graph.indptr, graph.indices, np.asarray(data.labels)]
-    arrays += [] if graph.weights is None else [graph.weights]
-    arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
-    for split in data.splits.values():
-        arrays += [split.train, split.val, split.test]
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The smallest thing that is run and kept.
-
-    `setting` tells it from all others, in plain values, the data set among them; `run` gives plain
-    values. `details` are what else the result depends on, such as candidates and grids: if they
-    are others than those of a result, that result does not count.
-    """
-
-    setting: dict[str, Any]
-    run: Callable[[Materials], dict[str, Any]]
-    details: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """The setting as one text."""
-        return json.dumps(self.setting, sort_keys=True)
-
-    def __str__(self) -> str:
-        return ", ".join(str(value) for value in self.setting.values() if value is not None)
-
-
-@dataclass(frozen=True)
-class Record:
-    """What an entry came to."""
-
-    setting: dict[str, Any]
-    result: dict[str, Any]
-
-
-class Records(list[Record]):
-    """Records of what is done."""
-
-    def where(self, **wanted: Any) -> Records:
-        """Those whose settings are as wanted."""
-        return Records(
-            record
-            for record in self
-            if all(record.setting.get(key) == value for key, value in wanted.items())
-        )
-
-    def values(self, name: str) -> list[float]:
-        """One of the results of each."""
-        return [record.result[name] for record in self]
 
 
 @dataclass(frozen=True)

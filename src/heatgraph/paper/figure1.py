@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from heatgraph.diffusion import diffuse
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.paper.fits import authors_dgc, parameters, row_scaled
 from heatgraph.paper.settings import AUTHORS
 from heatgraph.report.document import Chart, Panel, Part, Scatter
+from heatgraph.results import Entry, Records
 
 CORA = AUTHORS["cora"]
 TIMES = (0.0, 1.0, CORA.T, 15.0, 100.0)

@@ -11,19 +11,12 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.paper import times
-from heatgraph.paper.experiment import (
-    CITATIONS,
-    NAMES,
-    Entry,
-    Experiment,
-    Materials,
-    Records,
-    Scope,
-)
+from heatgraph.paper.experiment import CITATIONS, NAMES, Experiment, Materials, Scope
 from heatgraph.paper.fits import authors_dgc, found, line, parameters, row_scaled, steps_entry
 from heatgraph.paper.published import only
 from heatgraph.paper.settings import AUTHORS, authors_sgc
 from heatgraph.report.document import Bars, Chart, Panel, Part
+from heatgraph.results import Entry, Records
 
 STEPS = (2, 3, 4, 6, 8, 16, 32, 64, 125, 250, 500, 1000)
 TIMES = (1.0, 5.3, 10.0)

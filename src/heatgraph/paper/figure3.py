@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from heatgraph.paper.experiment import Entry, Experiment, Records, Scope
+from heatgraph.paper.experiment import Experiment, Scope
 from heatgraph.paper.fits import line, steps_entry
 from heatgraph.paper.settings import AUTHORS
 from heatgraph.report.document import Chart, Panel, Part
+from heatgraph.results import Entry, Records
 
 CORA = AUTHORS["cora"]
 STEPS = (2, 3, 4, 5, 6, 7, 8, 10, 15, 25, 50, 100, CORA.K)

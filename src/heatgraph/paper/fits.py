@@ -11,9 +11,10 @@ from heatgraph.classifier import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.files import to_plain
 from heatgraph.graph import Graph
-from heatgraph.paper.experiment import Entry, Materials, Records
+from heatgraph.paper.experiment import Materials
 from heatgraph.paper.settings import AUTHORS
 from heatgraph.report.document import Series
+from heatgraph.results import Entry, Records
 from heatgraph.scaling import Scaling
 from heatgraph.schemes import SGC
 

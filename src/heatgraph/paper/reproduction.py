@@ -22,12 +22,12 @@ from heatgraph.errors import (
 from heatgraph.files import whole_file
 from heatgraph.paper.catalogue import EXPERIMENTS
 from heatgraph.paper.comparison import LEGEND
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Scope
-from heatgraph.paper.results import Results
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Document, Part, Section, Table
 from heatgraph.report.markdown import to_markdown
 from heatgraph.report.pages import to_html
+from heatgraph.results import Entry, Results
 
 FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
 TITLE = "Decoupled Graph Convolution, reproduced"

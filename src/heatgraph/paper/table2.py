@@ -13,11 +13,12 @@ from heatgraph.baselines.schemes import features_alone, personalized_pagerank, s
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 from heatgraph.classifier import DGCClassifier
 from heatgraph.paper.comparison import NOTHING, accuracy_table, measured
-from heatgraph.paper.experiment import CITATIONS, NAMES, Entry, Experiment, Records, Scope
+from heatgraph.paper.experiment import CITATIONS, NAMES, Experiment, Scope
 from heatgraph.paper.fits import Make, fit_entry
 from heatgraph.paper.published import published
 from heatgraph.paper.settings import AUTHORS, authors_sgc
 from heatgraph.report.document import Cell, Part, Table
+from heatgraph.results import Entry, Records
 
 ROWS: dict[str, Any] = {"feature_scaling": "rows"}
 # What is open is chosen on validation nodes; features are scaled as in the paper.

@@ -11,11 +11,12 @@ from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, sgc
 from heatgraph.classifier import DGCClassifier
 from heatgraph.paper.comparison import accuracy_table
-from heatgraph.paper.experiment import CITATIONS, Entry, Experiment, Records, Scope
+from heatgraph.paper.experiment import CITATIONS, Experiment, Scope
 from heatgraph.paper.fits import Make, fit_entry
 from heatgraph.paper.published import published
 from heatgraph.paper.settings import LEARNING_RATE, TRAINING
 from heatgraph.report.document import Part
+from heatgraph.results import Entry, Records
 
 # With labels enough, fine steps between candidates change little.
 TIMES = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]

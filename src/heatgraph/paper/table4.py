@@ -10,11 +10,12 @@ import numpy as np
 from heatgraph.baselines.schemes import sgc
 from heatgraph.classifier import DGCClassifier
 from heatgraph.paper.comparison import measured, printed
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.paper.fits import found, parameters
 from heatgraph.paper.published import only, published
 from heatgraph.paper.settings import AUTHORS, SGC_STEPS
 from heatgraph.report.document import Part, Table
+from heatgraph.results import Entry, Records
 
 LAPLACIANS = {True: "I - S", False: "I - S_sym"}
 # Without any penalty there need not be an optimum; this one is too small to be felt.

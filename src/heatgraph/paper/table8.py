@@ -9,11 +9,12 @@ from heatgraph.baselines.schemes import sgc
 from heatgraph.baselines.stacked import SIGNClassifier
 from heatgraph.classifier import DGCClassifier
 from heatgraph.paper.comparison import NOTHING, measured, printed
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.paper.fits import found, parameters, steps_entry
 from heatgraph.paper.published import only
 from heatgraph.paper.settings import AUTHORS
 from heatgraph.report.document import Cell, Chart, Panel, Part, Series, Table
+from heatgraph.results import Entry, Records
 
 TIMES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.3, 6.0)
 # Among these is chosen; fewer than T would be unstable.

@@ -9,9 +9,10 @@ import numpy as np
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.graph import Graph
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Records
+from heatgraph.paper.experiment import Experiment, Materials
 from heatgraph.paper.settings import AUTHORS
 from heatgraph.report.document import Chart, Panel, Part, Series, Table
+from heatgraph.results import Entry, Records
 from heatgraph.schemes import SGC, Euler, Heat, RungeKutta4
 from heatgraph.theory import (
     CorruptedRegression,

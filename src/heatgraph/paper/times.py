@@ -24,12 +24,12 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.diffusion import diffuse, plan
 from heatgraph.heads import Head
 from heatgraph.paper.comparison import NOTHING
-from heatgraph.paper.experiment import Entry, Experiment, Materials, Records, Scope
+from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.paper.fits import row_scaled
 from heatgraph.paper.published import published
-from heatgraph.paper.results import describe_machine
 from heatgraph.paper.settings import AUTHORS, EPOCHS, LEARNING_RATE
 from heatgraph.report.document import Chart, Panel, Part, Series, Table
+from heatgraph.results import Entry, Records, describe_machine
 from heatgraph.schedule import memory_bytes
 from heatgraph.schemes import SGC, Euler
 

@@ -5,9 +5,9 @@ r"""Networks that solve a differential equation, by torchdiffeq.
     GCDE    dH/dt = S softplus(S H W_1 + b_1) W_2 + b_2,   H(0) = relu(S X W_0 + b_0)
             scores = S H(1) W_3 + b_3                                 Poli et al. 2019
 
-S_w counts self-loops with a weight w. As in the code of CGNN's authors, no gradient goes through the
-E of the equation, only through that of the start. Their a has a value for each node; here it has one
-for all, as in their paper, so that other graphs can be predicted.
+S_w counts self-loops with a weight w. As in the code of CGNN's authors, no gradient goes through
+the E of the equation, only through that of the start. Their a has a value for each node; here it
+has one for all, as in their paper, so that other graphs can be predicted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class ContinuousNetwork(nn.Module):
         source, rate = E.detach(), torch.sigmoid(self.rate) / 2
 
         def change(_: Tensor, H: Tensor) -> Tensor:
-            return rate * (product(S, H) - H) + source
+            slope: Tensor = rate * (product(S, H) - H) + source
+            return slope
 
         times = torch.tensor([0.0, self.time])
         H = odeint(change, E, times, rtol=self.tol, atol=self.tol)[-1]

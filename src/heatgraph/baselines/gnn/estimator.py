@@ -319,7 +319,7 @@ def _checked(recipe: Recipe) -> Recipe:
 
 @contextlib.contextmanager
 def _torch(n_threads: int | None) -> Iterator[tuple[Any, Any, Any]]:
-    """Torch, the networks and their training; threads and random numbers are put back at the end."""
+    """Torch, the networks and their training; threads and random numbers are put back after."""
     threads = thread_count(n_threads)
     try:
         with warnings.catch_warnings():

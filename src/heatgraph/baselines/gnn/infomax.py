@@ -1,4 +1,4 @@
-r"""Deep Graph Infomax: an encoder that learns without labels, and softmax regression on what it says.
+r"""Deep Graph Infomax: an encoder that learns without labels, and softmax regression on its states.
 
     H = prelu(S X W + b),   summary = sigmoid(mean of H)              Veličković et al. 2019
 
@@ -51,7 +51,7 @@ class InfomaxNetwork(nn.Module):
         return scores
 
     def pretrain(self, inputs: tuple[Tensor, ...], report: Progress) -> Tensor:
-        """Learn the encoder without labels; give the states of all nodes, which stay as they are."""
+        """Learn the encoder without labels; give the states of all nodes, now fixed."""
         options = self.recipe.options
         epochs, patience = options["encoder_epochs"], options["encoder_patience"]
         infomax = DeepGraphInfomax(self.recipe.hidden, self.encoder, _summary, _shuffled)

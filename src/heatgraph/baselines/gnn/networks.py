@@ -220,9 +220,15 @@ SAGE_GCN = _graphsage(aggr="mean", root_weight=False)
 NETWORKS: dict[str, Network] = {
     "gcn": Network(_gcn),
     "gat": Network(_gat, _see_edges, reads_weights=False),
-    "graphsage-mean": Network(_graphsage(aggr="mean"), _see_edges, reads_weights=False, sparse_features=False),
-    "graphsage-gcn": Network(SAGE_GCN, _see_edges_and_self, reads_weights=False, sparse_features=False),
-    "graphsage-lstm": Network(_graphsage(aggr="lstm"), _see_edges, reads_weights=False, sparse_features=False),
+    "graphsage-mean": Network(
+        _graphsage(aggr="mean"), _see_edges, reads_weights=False, sparse_features=False
+    ),
+    "graphsage-gcn": Network(
+        SAGE_GCN, _see_edges_and_self, reads_weights=False, sparse_features=False
+    ),
+    "graphsage-lstm": Network(
+        _graphsage(aggr="lstm"), _see_edges, reads_weights=False, sparse_features=False
+    ),
     "jknet-max": Network(_jknet("max")),
     "jknet-concat": Network(_jknet("cat")),
     "jknet-lstm": Network(_jknet("lstm")),

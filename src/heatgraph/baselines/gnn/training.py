@@ -38,7 +38,9 @@ def train(
     """
     if hasattr(module, "pretrain"):
         inputs, module = (module.pretrain(inputs, report),), module.read
-    optimizer = getattr(torch.optim, recipe.optimizer)(_groups(module, recipe), recipe.learning_rate)
+    optimizer = getattr(torch.optim, recipe.optimizer)(
+        _groups(module, recipe), recipe.learning_rate
+    )
     nodes, codes = map(torch.from_numpy, learning)
     history: list[dict[str, float]] = []
     best, best_loss, weights, waited = -1.0, np.inf, None, 0

@@ -1,5 +1,6 @@
 """Results in a file, ``results.json``: what was found, with which setting, by which run.
 
+An *entry* is the smallest thing that is run and kept, and a *record* is what it came to.
 The file is written anew, whole or not at all, after every entry, so that a run that is killed loses
 the entry it was at. It remembers a digest of every data set: results of other data are not mixed.
 """
@@ -11,6 +12,8 @@ import math
 import os
 import platform
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import version
@@ -19,7 +22,6 @@ from typing import Any
 
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.files import whole_file
-from heatgraph.paper.experiment import Entry, Record, Records
 from heatgraph.schedule import memory_bytes
 
 FILE = "results.json"
@@ -27,12 +29,58 @@ FORMAT = 1
 PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
 
 
-class Results:
-    """What is known so far, in a folder."""
+@dataclass(frozen=True)
+class Entry:
+    """The smallest thing that is run and kept.
 
-    def __init__(self, folder: Path, command: str) -> None:
+    `setting` tells it from all others, in plain values, the data set among them; `run` takes what
+    there is to work on and gives plain values. `details` are what else the result depends on, such as candidates and grids: if they
+    are others than those of a result, that result does not count.
+    """
+
+    setting: dict[str, Any]
+    run: Callable[[Any], dict[str, Any]]
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The setting as one text."""
+        return json.dumps(self.setting, sort_keys=True)
+
+    def __str__(self) -> str:
+        return ", ".join(str(value) for value in self.setting.values() if value is not None)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What an entry came to."""
+
+    setting: dict[str, Any]
+    result: dict[str, Any]
+
+
+class Records(list[Record]):
+    """Records of what is done."""
+
+    def where(self, **wanted: Any) -> Records:
+        """Those whose settings are as wanted."""
+        return Records(
+            record
+            for record in self
+            if all(record.setting.get(key) == value for key, value in wanted.items())
+        )
+
+    def values(self, name: str) -> list[float]:
+        """One of the results of each."""
+        return [record.result[name] for record in self]
+
+
+class Results:
+    """What is known so far, in a folder, of commands of one kind."""
+
+    def __init__(self, folder: Path, kind: str, command: str) -> None:
         self.path = folder / FILE
-        self.command = command
+        self.kind, self.command = kind, command
         self.runs: list[dict[str, Any]] = []
         self.digests: dict[str, str] = {}
         self.reasons: dict[str, str] = {}
@@ -90,7 +138,7 @@ class Results:
     def save(self) -> None:
         """Write the file anew."""
         content = {
-            "heatgraph-paper": FORMAT,
+            f"heatgraph-{self.kind}": FORMAT,
             "runs": self.runs,
             "data": self.digests,
             "not_run": self.reasons,
@@ -102,8 +150,9 @@ class Results:
     def _read(self) -> None:
         try:
             content = json.loads(self.path.read_bytes())
-            if content["heatgraph-paper"] != FORMAT:
-                raise ValueError(f"its format is {content['heatgraph-paper']!r}, not {FORMAT}")
+            form = content[f"heatgraph-{self.kind}"]
+            if form != FORMAT:
+                raise ValueError(f"its format is {form!r}, not {FORMAT}")
             self.runs, self.digests = list(content["runs"]), dict(content["data"])
             self.reasons = dict(content["not_run"])
             for found in content["entries"]:
@@ -115,7 +164,7 @@ class Results:
                 self._found[entry.key] = found
         except (LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
-                f"{self.path} does not hold results of heatgraph paper ({error!r}). Name another "
+                f"{self.path} does not hold results of heatgraph {self.kind} ({error!r}). Name another "
                 "folder with --output, or delete the file."
             ) from error
 
