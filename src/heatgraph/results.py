@@ -34,8 +34,8 @@ class Entry:
     """The smallest thing that is run and kept.
 
     `setting` tells it from all others, in plain values, the data set among them; `run` takes what
-    there is to work on and gives plain values. `details` are what else the result depends on, such as candidates and grids: if they
-    are others than those of a result, that result does not count.
+    there is to work on and gives plain values. `details` are what else the result depends on, such
+    as candidates and grids: if they are others than those of a result, that result does not count.
     """
 
     setting: dict[str, Any]
@@ -164,8 +164,8 @@ class Results:
                 self._found[entry.key] = found
         except (LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
-                f"{self.path} does not hold results of heatgraph {self.kind} ({error!r}). Name another "
-                "folder with --output, or delete the file."
+                f"{self.path} does not hold results of heatgraph {self.kind} ({error!r}). Name "
+                "another folder with --output, or delete the file."
             ) from error
 
 

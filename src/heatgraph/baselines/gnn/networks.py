@@ -216,19 +216,14 @@ class Network:
 
 # The mean over a node and its neighbours, with one matrix for all of them.
 SAGE_GCN = _graphsage(aggr="mean", root_weight=False)
+DENSE_EDGES = {"reads_weights": False, "sparse_features": False}
 
 NETWORKS: dict[str, Network] = {
     "gcn": Network(_gcn),
     "gat": Network(_gat, _see_edges, reads_weights=False),
-    "graphsage-mean": Network(
-        _graphsage(aggr="mean"), _see_edges, reads_weights=False, sparse_features=False
-    ),
-    "graphsage-gcn": Network(
-        SAGE_GCN, _see_edges_and_self, reads_weights=False, sparse_features=False
-    ),
-    "graphsage-lstm": Network(
-        _graphsage(aggr="lstm"), _see_edges, reads_weights=False, sparse_features=False
-    ),
+    "graphsage-mean": Network(_graphsage(aggr="mean"), _see_edges, **DENSE_EDGES),
+    "graphsage-gcn": Network(SAGE_GCN, _see_edges_and_self, **DENSE_EDGES),
+    "graphsage-lstm": Network(_graphsage(aggr="lstm"), _see_edges, **DENSE_EDGES),
     "jknet-max": Network(_jknet("max")),
     "jknet-concat": Network(_jknet("cat")),
     "jknet-lstm": Network(_jknet("lstm")),

@@ -3,9 +3,9 @@ r"""Networks whose layers multiply by kernels of heat.
     GWNN         H' = relu(exp(sL) diag(f) exp(-sL) H W)      Xu, Shen, Cao, Qiu and Cheng 2019
     GraphHeat    H' = relu(exp(-sL) H W_1 + H W_0)            Xu, Shen, Cao, Cen and Cheng 2019
 
-L is I - D^-1/2 A D^-1/2, and f has a number for every node, which starts as 1. Of the kernels, which
-are symmetric, only entries above a threshold are kept; the second one has no diagonal in GraphHeat,
-since W_0 has its part.
+L is I - D^-1/2 A D^-1/2, and f has a number for every node, which starts as 1. Of the kernels,
+which are symmetric, only entries above a threshold are kept; in GraphHeat the kernel has no
+diagonal, since W_0 has its part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional
 
 
 class SymmetricProduct(torch.autograd.Function):
-    """K H with a fixed symmetric K: the gradient is a product with K too, and nothing is transposed."""
+    """K H with a fixed symmetric K; the gradient is a product with K too."""
 
     @staticmethod
     def forward(context: Any, K: Tensor, H: Tensor) -> Tensor:

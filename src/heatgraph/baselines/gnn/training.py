@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heatgraph.baselines.gnn.recipes import Recipe
@@ -24,7 +24,7 @@ Inputs = tuple[Tensor, ...]
 
 
 def train(
-    module: nn.Module,
+    module: Any,
     inputs: Inputs,
     recipe: Recipe,
     learning: tuple[Array, Array],
@@ -38,9 +38,8 @@ def train(
     """
     if hasattr(module, "pretrain"):
         inputs, module = (module.pretrain(inputs, report),), module.read
-    optimizer = getattr(torch.optim, recipe.optimizer)(
-        _groups(module, recipe), recipe.learning_rate
-    )
+    optimize = getattr(torch.optim, recipe.optimizer)
+    optimizer = optimize(_groups(module, recipe), recipe.learning_rate)
     nodes, codes = map(torch.from_numpy, learning)
     history: list[dict[str, float]] = []
     best, best_loss, weights, waited = -1.0, np.inf, None, 0
@@ -71,7 +70,7 @@ def train(
     return history, None if checking is None else best
 
 
-def _groups(module: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
+def _groups(module: Any, recipe: Recipe) -> list[dict[str, Any]]:
     """Parameters with the weight decay that each has."""
     if not recipe.decays_first_only:
         return [{"params": list(module.parameters()), "weight_decay": recipe.weight_decay}]
@@ -81,7 +80,7 @@ def _groups(module: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
     return [{"params": first, "weight_decay": recipe.weight_decay}, {"params": rest}]
 
 
-def _batches(module: nn.Module, inputs: Inputs, nodes: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(module: Any, inputs: Inputs, nodes: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Places in `nodes`, and the scores there: all at once, or batches if a network samples."""
     if not hasattr(module, "sampled"):
         yield torch.arange(len(nodes)), module(*inputs)[nodes]
@@ -98,7 +97,7 @@ def _step(optimizer: Any, scores: Tensor, codes: Tensor) -> float:
     return float(loss.detach())
 
 
-def _check(module: nn.Module, inputs: Inputs, nodes: Tensor, codes: Tensor) -> dict[str, float]:
+def _check(module: Any, inputs: Inputs, nodes: Tensor, codes: Tensor) -> dict[str, float]:
     module.eval()
     with torch.no_grad():
         scores = module(*inputs)[nodes]
