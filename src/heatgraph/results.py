@@ -17,16 +17,20 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.files import whole_file
+from heatgraph.report.document import Table
 from heatgraph.schedule import memory_bytes
 
 FILE = "results.json"
 FORMAT = 1
 PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
+# Of extras, where they are installed.
+EXTRAS = ("torch", "torch_geometric", "torchdiffeq", "gensim")
 
 
 @dataclass(frozen=True)
@@ -177,9 +181,29 @@ def describe_run(command: str) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
+            **{name: version(name) for name in EXTRAS if find_spec(name)},
         },
         "machine": describe_machine(),
     }
+
+
+def circumstances(runs: list[dict[str, Any]]) -> Table:
+    """When, how and on what these runs were; those that agree in the rest are told once."""
+    times: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        machine, versions = run["machine"], run["versions"]
+        rest = (
+            f"`{run['command']}`",
+            f"{machine['processor']}, {machine['cores']} cores, {machine['system']}",
+            ", ".join(f"{name} {number}" for name, number in versions.items()),
+        )
+        times.setdefault(rest, []).append(run["started"][:16].replace("T", " "))
+    rows = [
+        [began[0] if len(began) == 1 else f"{began[0]}, in {len(began)} goes", *rest]
+        for rest, began in times.items()
+    ]
+    head = ["begun (UTC)", "command", "machine", "versions"]
+    return Table("Runs that these numbers are from", head, rows, len(head))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import heatgraph
-from heatgraph.cli import datasets, demo, explain, fit, info, paper, predict, tune, version
+from heatgraph.cli import compare, datasets, demo, explain, fit, info, paper, predict, tune, version
 
 
 def _version(wanted: bool) -> None:
@@ -44,5 +44,6 @@ app.command("explain")(explain.explain)
 app.command("info")(info.info)
 app.command("datasets")(datasets.datasets)
 app.command("demo")(demo.demo)
+app.command("compare")(compare.compare)
 app.command("paper")(paper.paper)
 app.command("version")(version.version)

@@ -10,10 +10,10 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
+from heatgraph.cli.writing import tell_tables
 
 if TYPE_CHECKING:
     from heatgraph.paper.experiment import Experiment
-    from heatgraph.report.document import Section
 
 SEEDS, QUICK_SEEDS = 10, 3
 # Seconds after which something is said in any case.
@@ -98,7 +98,7 @@ def paper(
         document = write_report(output, scope, results)
     for section in document.sections if len(chosen) == 1 else []:
         if section.name == name:
-            _tell(voice, section)
+            tell_tables(voice, section)
     left_out = reasons(outcome.left_out, results)
     for reason, count in left_out.items():
         voice.say(f"Left out {count}: {reason}")
@@ -138,16 +138,3 @@ def _progress(
             voice.say(f"{place}: {done} of {total} entries, {last:.0f} s")
 
     return report
-
-
-def _tell(voice: Voice, section: Section) -> None:
-    """Print the tables of a section."""
-    from heatgraph.report.document import Table
-    from heatgraph.report.markdown import plain
-
-    for part in section.parts:
-        if isinstance(part, Table):
-            voice.say()
-            rows = [tuple(part.head), *(tuple(map(plain, row)) for row in part.rows)]
-            voice.table(rows, part.title)
-            voice.say()

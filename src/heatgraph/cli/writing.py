@@ -1,12 +1,17 @@
-"""Files that a command writes: checked before any work is done, and named if it fails."""
+"""What a command writes: files, checked before any work is done, and tables of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from heatgraph.cli.console import Voice
 from heatgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from heatgraph.report.document import Section
 
 
 def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | None]) -> None:
@@ -48,3 +53,16 @@ def _same(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return path.resolve() == other.resolve()
+
+
+def tell_tables(voice: Voice, section: Section) -> None:
+    """Print the tables of a section."""
+    from heatgraph.report.document import Table
+    from heatgraph.report.markdown import plain
+
+    for part in section.parts:
+        if isinstance(part, Table):
+            voice.say()
+            rows = [tuple(part.head), *(tuple(map(plain, row)) for row in part.rows)]
+            voice.table(rows, part.title)
+            voice.say()

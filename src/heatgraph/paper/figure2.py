@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.noise import disturbed
 from heatgraph.paper import times
 from heatgraph.paper.experiment import CITATIONS, NAMES, Experiment, Materials, Scope
-from heatgraph.paper.fits import authors_dgc, found, line, parameters, row_scaled, steps_entry
+from heatgraph.paper.fits import authors_dgc, found, line, parameters, steps_entry
 from heatgraph.paper.published import only
 from heatgraph.paper.settings import AUTHORS, authors_sgc
 from heatgraph.report.document import Bars, Chart, Panel, Part
@@ -27,7 +23,7 @@ QUICK_NOISES = (0.0, 0.01, 0.05)
 
 def _noise_entry(method: str, name: str, noise: float, seed: int) -> Entry:
     def run(materials: Materials) -> dict[str, Any]:
-        data = _noisy(materials.data(name), noise, seed)
+        data = disturbed(materials.data(name), noise, seed)
         split = data.split
         if method == "SGC":
             model = authors_sgc(seed, feature_scaling="none")
@@ -42,16 +38,6 @@ def _noise_entry(method: str, name: str, noise: float, seed: int) -> Entry:
         run,
         parameters(authors_sgc(seed) if method == "SGC" else AUTHORS[name].classifier(seed)),
     )  # fmt: skip
-
-
-def _noisy(data: Dataset, noise: float, seed: int) -> Dataset:
-    """The same data set with features scaled by row and then disturbed."""
-    X = row_scaled(data).features
-    if noise:
-        random = np.random.default_rng(seed)
-        X = X.toarray() if sp.issparse(X) else X
-        X = X + np.float32(noise) * random.standard_normal(X.shape, dtype=np.float32)
-    return replace(data, graph=data.graph.with_features(X))
 
 
 def _step_entries(scope: Scope) -> list[Entry]:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from heatgraph.errors import (
     CollapseWarning,
@@ -24,10 +23,10 @@ from heatgraph.paper.catalogue import EXPERIMENTS
 from heatgraph.paper.comparison import LEGEND
 from heatgraph.paper.experiment import Experiment, Materials, Scope
 from heatgraph.report.charts import write_chart
-from heatgraph.report.document import Document, Part, Section, Table
+from heatgraph.report.document import Document, Part, Section
 from heatgraph.report.markdown import to_markdown
 from heatgraph.report.pages import to_html
-from heatgraph.results import Entry, Results
+from heatgraph.results import Entry, Results, circumstances
 
 FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
 TITLE = "Decoupled Graph Convolution, reproduced"
@@ -107,7 +106,7 @@ def write_report(folder: Path, scope: Scope, results: Results) -> Document:
             sections.append(_section(experiment, listed, scope, results))
             entries += listed
     runs = results.runs_of(entries)
-    document = Document(TITLE, [*_preface(scope), *_circumstances(runs)], sections)
+    document = Document(TITLE, [*_preface(scope), circumstances(runs)], sections)
     figures = folder / FIGURES
     figures.mkdir(exist_ok=True)
     for section in sections:
@@ -158,22 +157,3 @@ def _preface(scope: Scope) -> list[Part]:
         f"{less}Numbers are in `results.json`, each with its setting, seed, versions and machine.",
         LEGEND,
     ]
-
-
-def _circumstances(runs: list[dict[str, Any]]) -> list[Part]:
-    """When, how and on what these runs were; those that agree in the rest are told once."""
-    times: dict[tuple[str, ...], list[str]] = {}
-    for run in runs:
-        machine, versions = run["machine"], run["versions"]
-        rest = (
-            f"`{run['command']}`",
-            f"{machine['processor']}, {machine['cores']} cores, {machine['system']}",
-            ", ".join(f"{name} {number}" for name, number in versions.items()),
-        )
-        times.setdefault(rest, []).append(run["started"][:16].replace("T", " "))
-    rows = [
-        [began[0] if len(began) == 1 else f"{began[0]}, in {len(began)} goes", *rest]
-        for rest, began in times.items()
-    ]
-    head = ["begun (UTC)", "command", "machine", "versions"]
-    return [Table("Runs that these numbers are from", head, rows, len(head))]

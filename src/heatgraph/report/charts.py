@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heatgraph.files import whole_file
-from heatgraph.report.document import Bars, Chart, Panel, Scatter, Series
+from heatgraph.report.document import Bars, Chart, Panel, Points, Scatter, Series
 from heatgraph.report.plots import NO_DATE, STYLE
 
 # Okabe and Ito's palette, with black last.
@@ -19,7 +19,12 @@ COLOURS = (
 MARKERS = "osD^vPX*"
 FORMATS = ("png", "svg")
 # Inches of a panel with axes, and of a picture of points.
-SIZE, SMALL = (4.6, 3.6), (2.6, 2.8)
+SIZE, SMALL, LARGE = (4.6, 3.6), (2.6, 2.8), (7.2, 5.0)
+# Where a name may stand beside its point, in typographic points; the nearest first.
+NAME_PLACES = [
+    (side, rise) for rise in (0, 9, -9, 18, -18, 27, -27, 36, -36, 48, -48, 60, -60, 75, -75)
+    for side in (7, -7)
+]  # fmt: skip
 
 
 def panel_svg(panel: Panel) -> bytes:
@@ -53,10 +58,19 @@ def _figure(panels: Sequence[Panel], columns: int) -> Any:
 
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    width, height = SMALL if isinstance(panels[0].content, Scatter) else SIZE
+    width, height = {Scatter: SMALL, Points: LARGE}.get(type(panels[0].content), SIZE)
     figure = Figure(figsize=(width * columns, height * rows), dpi=130, layout="constrained")
     for place, panel in enumerate(panels, start=1):
         _draw(figure.add_subplot(rows, columns, place), panel)
+    named = [
+        (axes, panel.content)
+        for axes, panel in zip(figure.axes, panels, strict=True)
+        if isinstance(panel.content, Points)
+    ]
+    if named:
+        figure.draw_without_rendering()  # names are placed when axes have theirs
+        for axes, points in named:
+            _name_points(axes, points)
     return figure
 
 
@@ -73,6 +87,9 @@ def _draw(axes: Any, panel: Panel) -> None:
         axes.set_yscale("log")
     if isinstance(panel.content, Bars):
         _draw_bars(axes, panel.content)
+        return
+    if isinstance(panel.content, Points):
+        _draw_named_points(axes, panel.content)
         return
     for number, series in enumerate(panel.content):
         colour = number if series.colour is None else series.colour
@@ -98,6 +115,44 @@ def _draw_points(axes: Any, scatter: Scatter) -> None:
     axes.scatter(*scatter.points.T, s=3, c=colours, lw=0, rasterized=True)
     axes.set_aspect("equal")
     axes.set_axis_off()
+
+
+def _draw_named_points(axes: Any, points: Points) -> None:
+    for number, (x, y, spread) in enumerate(zip(points.x, points.y, points.spread, strict=True)):
+        look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+        axes.errorbar([x], [y], [spread], ms=5, lw=1.2, capsize=2, **look)
+    axes.margins(x=0.15, y=0.1)
+
+
+def _name_points(axes: Any, points: Points) -> None:
+    """Write names beside points, each at the first place where it covers no other and no point."""
+    from matplotlib.transforms import Bbox
+
+    places = axes.transData.transform(list(zip(points.x, points.y, strict=True)))
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in places]
+    inside = axes.get_window_extent()
+    for number, name in enumerate(points.names):
+        for side, rise in NAME_PLACES:
+            text = axes.annotate(
+                name,
+                (points.x[number], points.y[number]),
+                (side, rise),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+                va="center",
+                fontsize=8,
+                color=COLOURS[number % len(COLOURS)],
+                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"} if rise else None,
+                parse_math=False,
+            )
+            box = text.get_window_extent()
+            fits = box.x0 >= inside.x0 and box.x1 <= inside.x1
+            if fits and not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        else:
+            continue
+        taken.append(box)
 
 
 def _draw_bars(axes: Any, bars: Bars) -> None:

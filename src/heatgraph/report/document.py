@@ -70,11 +70,21 @@ class Bars:
 
 
 @dataclass(frozen=True)
+class Points:
+    """A point for each name, which stands beside it, with a bar of plus and minus `spread`."""
+
+    names: Sequence[str]
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float]
+
+
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes: lines, points or bars; `log` names the axes that are logarithmic."""
 
     title: str
-    content: Sequence[Series] | Scatter | Bars
+    content: Sequence[Series] | Scatter | Bars | Points
     x: str = ""
     y: str = ""
     log: str = ""

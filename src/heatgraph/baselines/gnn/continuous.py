@@ -18,9 +18,9 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 from torchdiffeq import odeint
 
+from heatgraph.baselines.gnn.features import dropped
 from heatgraph.baselines.gnn.recipes import Recipe
 from heatgraph.baselines.gnn.spectral import product
-from heatgraph.baselines.gnn.structures import dropped
 
 
 class ContinuousNetwork(nn.Module):

@@ -7,6 +7,8 @@ nodes, if there are any, and keeps the weights that did best there.
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -20,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph.baselines.gnn.recipes import RECIPES, Recipe
+from heatgraph.baselines.gnn.recipes import RECIPES, Recipe, recipe_for
 from heatgraph.classifier import read_seed
 from heatgraph.crew import thread_count
 from heatgraph.entries import whole_number
@@ -38,6 +40,10 @@ from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
 from heatgraph.tuning import Progress
 
 Array = npt.NDArray[Any]
+# Settings of a recipe that are parameters of the estimator, beside `options`.
+SETTINGS = (
+    "hidden", "layers", "dropout", "learning_rate", "weight_decay", "epochs", "patience",
+)  # fmt: skip
 
 
 class GNNClassifier(ClassifierMixin, BaseEstimator):
@@ -250,9 +256,7 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         if self.network not in RECIPES:
             raise InputError(f"network must be one of {', '.join(RECIPES)}. Got {self.network!r}.")
         authors = RECIPES[self.network]
-        names = ("hidden", "layers", "dropout", "learning_rate", "weight_decay", "epochs",
-                 "patience")  # fmt: skip
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         unknown = set(self.options or {}) - set(authors.options)
         if unknown:
             listed = ", ".join(sorted(authors.options)) or "none"
@@ -263,12 +267,12 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
 
     def _inputs(self, graph: Graph, scaling: Scaling, recipe: Recipe) -> tuple[Any, ...]:
         """What the network takes: scaled features (n, d) and what it sees of the graph."""
-        from heatgraph.baselines.gnn import networks, structures
+        from heatgraph.baselines.gnn import features, networks
 
         network = networks.NETWORKS[self.network]
         X = scaling.apply(graph.features, np.dtype(np.float32))
-        features = structures.feature_tensor(X, sparse=network.sparse_features)
-        return network.see(graph, features, recipe)
+        tensor = features.feature_tensor(X, sparse=network.sparse_features)
+        return network.see(graph, tensor, recipe)
 
     def _own_graph(self, graph: Graph | None) -> Graph:
         check_is_fitted(self)
@@ -303,6 +307,19 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def authors_network(network: str, dataset: str | None = None, **changed: Any) -> GNNClassifier:
+    """A network with its authors' settings for a data set, but for what is changed.
+
+    Examples
+    --------
+    >>> authors_network("gat", "pubmed", n_threads=1).learning_rate
+    0.01
+    """
+    recipe = recipe_for(network, dataset)
+    given = {name: getattr(recipe, name) for name in (*SETTINGS, "options")}
+    return GNNClassifier(network, **given | changed)
+
+
 def _checked(recipe: Recipe) -> Recipe:
     """Refuse settings that no network can have."""
     for name in ("hidden", "layers", "epochs", "patience"):
@@ -321,6 +338,9 @@ def _checked(recipe: Recipe) -> Recipe:
 def _torch(n_threads: int | None) -> Iterator[tuple[Any, Any, Any]]:
     """Torch, the networks and their training; threads and random numbers are put back after."""
     threads = thread_count(n_threads)
+    if "torch" not in sys.modules:
+        # Threads that wait by spinning make training twenty times slower beside any other job.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         with warnings.catch_warnings():
             # PyTorch Geometric's import still uses what torch has deprecated.

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import DeepGraphInfomax, GCNConv
 
+from heatgraph.baselines.gnn.features import permuted
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.baselines.gnn.structures import permuted
 from heatgraph.tuning import Progress
 
 

@@ -8,8 +8,8 @@ r"""The networks themselves: features and a graph's structure in, scores out.
     SGC          S^K X W
 
 are made of PyTorch Geometric's layers; GWNN and GraphHeat are in `spectral`, CGNN and GCDE in
-`continuous`, DGI in `infomax`, FastGCN in `sampling`. All of them need torch, and are imported where
-a network is fitted.
+`continuous`, DGI in `infomax`, FastGCN in `sampling`. All of them need torch, and are imported
+where a network is fitted.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from torch_geometric.nn import (
 
 from heatgraph.baselines.gnn import structures
 from heatgraph.baselines.gnn.continuous import ContinuousNetwork, DifferentialNetwork
+from heatgraph.baselines.gnn.features import dropped
 from heatgraph.baselines.gnn.infomax import InfomaxNetwork
 from heatgraph.baselines.gnn.recipes import Recipe
 from heatgraph.baselines.gnn.sampling import SampledNetwork
 from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution
-from heatgraph.baselines.gnn.structures import dropped
 from heatgraph.graph import Graph
 
 Inputs = tuple[Tensor, ...]

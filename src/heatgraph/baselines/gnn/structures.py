@@ -1,7 +1,4 @@
-r"""What a network sees of a graph, as tensors: features, edges, the operator S, kernels of heat.
-
-Sparse features stay sparse: the first layer's product then takes a tenth of the time on bags of
-words.
+r"""What a network sees of a graph, as tensors: edges, the operator S, or kernels of heat.
 
 Kernels are dense matrices by nature. As GWNN and GraphHeat do, entries that are not above a
 threshold are dropped, and what is kept is sparse; a panel of rows is dense at a time.
@@ -9,7 +6,6 @@ threshold are dropped, and what is kept is sparse; a panel of rows is dense at a
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from heatgraph.baselines.gnn.features import csr
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme
@@ -27,37 +23,6 @@ from heatgraph.schemes import Heat, Scheme
 Array = npt.NDArray[Any]
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
-
-with warnings.catch_warnings():  # torch says once that its sparse matrices are new
-    warnings.simplefilter("ignore", UserWarning)
-    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
-
-
-def feature_tensor(X: Any, *, sparse: bool) -> Tensor:
-    """Features (n, d) in float32, sparse if they are and if a network can take them so."""
-    if sp.issparse(X):
-        if sparse:
-            return csr_tensor(sp.csr_array(X))
-        X = X.toarray()
-    return torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
-
-
-def dropped(X: Tensor, p: float, training: bool) -> Tensor:
-    """Dropout, of stored entries if X is sparse."""
-    if X.layout != torch.sparse_csr:
-        return functional.dropout(X, p, training)
-    values = functional.dropout(X.values(), p, training)
-    return _csr(X.crow_indices(), X.col_indices(), values, X.shape)
-
-
-def permuted(X: Tensor, order: Tensor) -> Tensor:
-    """The rows of X in another order."""
-    if X.layout != torch.sparse_csr:
-        return X[order]
-    starts, counts = X.crow_indices()[:-1][order], X.crow_indices().diff()[order]
-    pointers = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
-    places = torch.arange(int(pointers[-1])) + (starts - pointers[:-1]).repeat_interleave(counts)
-    return _csr(pointers, X.col_indices()[places], X.values()[places], X.shape)
 
 
 def edge_pairs(graph: Graph, *, self_loops: bool = False) -> Tensor:
@@ -117,11 +82,7 @@ def csr_tensor(matrix: sp.csr_array) -> Tensor:
         torch.from_numpy(array.astype(np.int64)) for array in (matrix.indptr, matrix.indices)
     )
     values = torch.from_numpy(matrix.data.astype(np.float32))
-    return _csr(pointers, indices, values, matrix.shape)
-
-
-def _csr(pointers: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return torch.sparse_csr_tensor(pointers, indices, values, shape, check_invariants=False)
+    return csr(pointers, indices, values, matrix.shape)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""``heatgraph compare``: methods side by side on one graph."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heatgraph.cli import options
+from heatgraph.cli.console import Voice
+from heatgraph.cli.reading import read_to_learn
+from heatgraph.cli.writing import tell_tables
+
+if TYPE_CHECKING:
+    from heatgraph.datasets.dataset import Dataset
+
+# Seconds after which something is said in any case.
+PATIENCE = 30
+
+
+@options.grouped
+def compare(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET|NODES",
+            help="A data set by name (see `heatgraph datasets`), or a table of nodes.",
+        ),
+    ],
+    edges: Annotated[
+        Path | None, typer.Argument(metavar="[EDGES]", help="Table of edges, if NODES is a table.")
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models",
+            help="Names with commas between, or linear, gnn, all; by default "
+            "dgc,sgc,features,label-propagation,gcn,gat,appnp. DGC is always there.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Runs of every method that is random.")
+    ] = 5,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            "--splits", min=1, help="So many random splits; by default the data's own, if any."
+        ),
+    ] = None,
+    noise: Annotated[
+        float,
+        typer.Option(
+            "--noise", min=0.0, help="Standard deviation of noise that is added to features."
+        ),
+    ] = 0.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for all that is written; by default heatgraph-compare-...",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run also what the folder has results of.")
+    ] = False,
+    *,
+    tables: options.Tables,
+    labels: options.Labels,
+    machine: options.Machine,
+    report: options.Report,
+) -> None:
+    """Compare methods on one graph: accuracy, calibration, time, memory, and whether it is chance.
+
+    Every run has a process of its own. What is done is kept in the folder and not done again, so a
+    comparison can be stopped and gone on with.
+    """
+    voice = Voice(report)
+    from heatgraph.compare.contestants import CONTESTANTS, DEFAULT, chosen
+    from heatgraph.errors import InputError
+
+    wanted = chosen(DEFAULT if models is None else models)
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data must name a folder that exists. Got '{data}'.")
+    if output is not None and output.exists() and not output.is_dir():
+        raise InputError(f"--output: {output} is a file. Name a folder.")
+    dataset = (
+        _named(voice, what, data)
+        if edges is None
+        else _read(voice, Path(what), edges, tables, labels, machine)
+    )
+    from heatgraph.compare.trials import Comparison, run, splits_of
+    from heatgraph.compare.verdict import CSV, JSON, PAGE, rows, write
+    from heatgraph.results import FILE, Results
+
+    there = [name for name in wanted if CONTESTANTS[name].is_installed]
+    if dataset.graph.features is None:
+        there = [name for name in there if not CONTESTANTS[name].needs_features]
+        voice.say("There are no features, so methods that need them are left out.")
+    comparison = Comparison(
+        there, dataset, splits_of(dataset, splits), seeds, noise, machine.threads
+    )
+    folder = output or Path(f"heatgraph-compare-{_plain(dataset.name)}")
+    folder.mkdir(parents=True, exist_ok=True)
+    results = Results(folder, "compare", _command(what, edges, wanted, seeds, splits, noise))
+    with voice.working("starting") as bar:
+        last = voice.seconds
+
+        def progress(at: str, stage: str, share: float, done: int, total: int) -> None:
+            nonlocal last
+            bar(f"{at}: {stage} ({done} of {total} runs)", int(1000 * (done + share)), 1000 * total)
+            if voice.seconds - last > PATIENCE:
+                last = voice.seconds
+                voice.say(f"{done} of {total} runs, {last:.0f} s; {at}")
+
+        outcome = run(comparison, results, progress, again=again)
+        bar("writing the report", 0, 1)
+        document = write(folder, comparison, results)
+    tell_tables(voice, document.sections[0])
+    for method, why in outcome.failed.items():
+        voice.say(f"{CONTESTANTS[method].title} failed: {why}")
+    missing = _missing(wanted)
+    for extra, names in missing.items():
+        voice.say(
+            f'Not run: {", ".join(names)}. To have them too: pip install "heatgraph[{extra}]"'
+        )
+    voice.say(
+        f"{outcome.done} runs, {outcome.known} known before. The report is {folder / PAGE}; beside "
+        f"it are {CSV} and {JSON}, and {FILE} with every run."
+    )
+    voice.say(f"Done in {voice.seconds:.0f} s")
+    voice.json(
+        {
+            "folder": str(folder),
+            "run": outcome.done,
+            "known": outcome.known,
+            "not_installed": missing,
+            "methods": rows(comparison, results),
+            "seconds": voice.seconds,
+        }
+    )
+
+
+def _named(voice: Voice, name: str, data: Path | None) -> Dataset:
+    """A data set by name."""
+    from heatgraph.datasets.catalogue import DATASETS, load_dataset
+    from heatgraph.errors import InputError
+
+    if name not in DATASETS:
+        table = " For tables, name both: NODES EDGES." if Path(name).exists() else ""
+        raise InputError(f"data sets are: {', '.join(DATASETS)}. Got {name!r}.{table}")
+    with voice.working(f"loading {name}"):
+        return load_dataset(name, data)
+
+
+def _read(
+    voice: Voice,
+    nodes: Path,
+    edges: Path,
+    tables: options.Tables,
+    labels: options.Labels,
+    machine: options.Machine,
+) -> Dataset:
+    from dataclasses import replace
+
+    reading, _ = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
+    return replace(reading.data, name=nodes.name.split(".")[0])
+
+
+def _missing(wanted: list[str]) -> dict[str, list[str]]:
+    """Methods that are not installed, by the extra that they need."""
+    from heatgraph.compare.contestants import CONTESTANTS
+
+    found: dict[str, list[str]] = {}
+    for name in wanted:
+        contestant = CONTESTANTS[name]
+        if contestant.extra and not contestant.is_installed:
+            found.setdefault(contestant.extra, []).append(contestant.title)
+    return found
+
+
+def _plain(name: str) -> str:
+    """A name that any system takes for a folder."""
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
+def _command(
+    what: str,
+    edges: Path | None,
+    wanted: list[str],
+    seeds: int,
+    splits: int | None,
+    noise: float,
+) -> str:
+    """What to type for the same again; of paths, no more than names."""
+    data = Path(what).name if edges is None else f"{Path(what).name} {edges.name}"
+    more = "" if splits is None else f" --splits {splits}"
+    more += f" --noise {noise:g}" if noise else ""
+    return f"heatgraph compare {data} --models {','.join(wanted)} --seeds {seeds}{more}"

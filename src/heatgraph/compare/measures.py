@@ -1,0 +1,137 @@
+"""One method, fitted once and judged on test nodes: what is measured of it."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.calibration import expected_calibration_error
+from heatgraph.compare.contestants import CONTESTANTS
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.noise import disturbed
+from heatgraph.datasets.synthetic import make_block_graph
+from heatgraph.labels import Labels
+from heatgraph.report.summary import training_parts
+from heatgraph.tuning import Progress
+
+Array = npt.NDArray[Any]
+# Passing a graph this small by each method compiles and imports what it needs.
+WARM_UP = {"num_nodes": 60, "num_edges": 200, "num_classes": 2, "num_features": 8}
+# Written to Linux' clear_refs, it forgets the peak so far.
+FORGET_PEAK = "5"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a run needs: a method, a data set with one split, and how it is disturbed."""
+
+    method: str
+    data: Dataset
+    seed: int = 0
+    noise: float = 0.0
+    threads: int | None = None
+
+
+def measure(job: Job, report: Progress) -> dict[str, Any]:
+    """Fit a method and judge it; the values are plain.
+
+    Time and memory do not include imports and compilation: a small graph goes first.
+    """
+    data = job.data
+    if job.noise:
+        data = disturbed(data, job.noise, job.seed)
+    contestant = CONTESTANTS[job.method]
+    scaling = "none" if job.noise else "auto"
+    train, val, test = training_parts(data)
+    assert test is not None
+    _warm_up(job)
+    model = contestant.estimator(data.name, job.seed, scaling, job.threads)
+    _forget_peak()
+    started = time.perf_counter()
+    model.fit(data.graph, data.labels, train, val, progress=report)
+    fitted = time.perf_counter()
+    probabilities = model.predict_proba(None, test)
+    predicted = time.perf_counter()
+    result = judged(probabilities, model.classes_, data, test)
+    return result | {
+        "fit_seconds": fitted - started,
+        "predict_seconds": predicted - fitted,
+        "peak_bytes": _peak_bytes(),
+        "parameters": count_parameters(model),
+        "epochs": getattr(model, "epochs_", None),
+        "validation_accuracy": getattr(model, "validation_accuracy_", None),
+    }
+
+
+def judged(probabilities: Array, classes: Array, data: Dataset, test: Array) -> dict[str, Any]:
+    """Accuracy, macro-F1 and calibration error, and which test nodes are right."""
+    from sklearn.metrics import f1_score
+
+    labels = Labels.read(data.labels, data.graph.num_nodes)
+    truth = labels.encode(classes, test)  # -1 for a class that no training node has
+    guessed = probabilities.argmax(axis=1)
+    right = guessed == truth
+    return {
+        "accuracy": float(right.mean()),
+        "macro_f1": float(f1_score(truth, guessed, labels=np.unique(truth), average="macro")),
+        "calibration_error": expected_calibration_error(probabilities, truth),
+        "right": base64.b64encode(np.packbits(right).tobytes()).decode(),
+        "test_nodes": len(test),
+        "training_nodes": len(labels.labelled(training_parts(data)[0], "train")),
+    }
+
+
+def rights(result: dict[str, Any]) -> npt.NDArray[np.bool_]:
+    """Which test nodes were right, out of a result."""
+    bits = np.frombuffer(base64.b64decode(result["right"]), dtype=np.uint8)
+    return np.unpackbits(bits, count=result["test_nodes"]).astype(bool)
+
+
+def count_parameters(model: Any) -> int:
+    """Numbers that a fitted model learned."""
+    if hasattr(model, "num_parameters_"):
+        return int(model.num_parameters_)
+    head = getattr(model, "head_", model)
+    learned = [getattr(head, name) for name in ("coef_", "intercept_") if hasattr(head, name)]
+    return int(sum(np.size(values) for values in learned))
+
+
+def _warm_up(job: Job) -> None:
+    small = make_block_graph(**WARM_UP)
+    X = job.data.graph.features
+    if X is None:
+        small = replace(small, graph=small.graph.with_features(None))
+    elif sp.issparse(X):
+        words = sp.csr_array(np.abs(small.graph.features).astype(X.dtype))
+        small = replace(small, graph=small.graph.with_features(words))
+    model = CONTESTANTS[job.method].estimator("", job.seed, threads=job.threads)
+    if "epochs" in model.get_params(deep=False):
+        model.set_params(epochs=2)
+    split = small.split
+    model.fit(small.graph, small.labels, split.train, split.val).predict_proba(None, split.test)
+
+
+def _forget_peak() -> None:
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text(FORGET_PEAK)
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that this process had since `_forget_peak`, or ever; None on Windows."""
+    if sys.platform == "linux":
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,229 @@
+"""What a comparison came to: a row for every method, as a table, a page, and plain values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heatgraph.compare.contestants import CONTESTANTS, REFERENCE
+from heatgraph.compare.measures import rights
+from heatgraph.compare.significance import Difference, corrected, over_nodes, over_splits
+from heatgraph.compare.trials import OWN, Comparison, reason, records
+from heatgraph.files import whole_file
+from heatgraph.report.charts import write_chart
+from heatgraph.report.document import Cell, Chart, Document, Panel, Part, Points, Section, Table
+from heatgraph.report.markdown import to_markdown
+from heatgraph.report.pages import to_html
+from heatgraph.results import Records, Results, circumstances
+from heatgraph.schedule import readable_bytes
+
+FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
+CSV, JSON, RUNS = "comparison.csv", "comparison.json", "runs.csv"
+NOTHING = "–"
+SIGNIFICANT = 0.05
+# Measures of a run, in percent.
+SHARES = ("accuracy", "macro_f1", "calibration_error")
+LEARNED = ("epochs", "validation_accuracy")
+
+
+def rows(comparison: Comparison, results: Results) -> list[dict[str, Any]]:
+    """A row of plain values for every method."""
+    known = records(comparison, results)
+    found = [_row(method, known, reason(comparison, results, method)) for method in known]
+    adjusted = corrected([row["p"] for row in found])
+    return [row | {"p_corrected": p} for row, p in zip(found, adjusted, strict=True)]
+
+
+def _row(method: str, known: Mapping[str, Records], why_not: str | None) -> dict[str, Any]:
+    own, contestant = known[method], CONTESTANTS[method]
+    row: dict[str, Any] = {
+        "method": method,
+        "title": contestant.title,
+        "protocol": contestant.protocol,
+        "runs": len(own),
+    }
+    for name in SHARES:
+        values = [100 * value for value in own.values(name)]
+        row[name] = float(np.mean(values)) if values else None
+        row[f"{name}_spread"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    for name in ("fit_seconds", "predict_seconds"):
+        row[name] = float(np.median(own.values(name))) if own else None
+    peaks = [peak for peak in own.values("peak_bytes") if peak is not None]
+    row["peak_bytes"] = max(peaks, default=None)
+    row["parameters"] = max(own.values("parameters"), default=None)
+    difference = None
+    if method != REFERENCE:
+        difference = _difference(own, known[REFERENCE])
+    row["difference"] = 100 * difference.mean if difference else None
+    margin = difference.margin if difference else None
+    row["difference_margin"] = None if margin is None else 100 * margin
+    row["p"] = difference.p if difference else None
+    row["failed"] = why_not
+    return row
+
+
+def _difference(own: Records, reference: Records) -> Difference | None:
+    """How much more accurate than DGC, over what both were run on."""
+    ours, theirs = _by_split(own), _by_split(reference)
+    shared = [split for split in theirs if split in ours]
+    if not shared:
+        return None
+    if shared == [OWN] or len(shared) == 1:
+        pair = [np.mean([rights(result) for result in side[shared[0]]], axis=0)
+                for side in (ours, theirs)]  # fmt: skip
+        return over_nodes(pair[0] - pair[1])
+    means = [[np.mean([result["accuracy"] for result in side[split]]) for split in shared]
+             for side in (ours, theirs)]  # fmt: skip
+    first = theirs[shared[0]][0]
+    return over_splits(
+        np.subtract(means[0], means[1]), first["test_nodes"] / first["training_nodes"]
+    )
+
+
+def _by_split(found: Records) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for record in found:
+        groups.setdefault(record.setting["split"], []).append(record.result)
+    return groups
+
+
+def document(comparison: Comparison, results: Results, found: list[dict[str, Any]]) -> Document:
+    """The report of a comparison."""
+    data, graph = comparison.data, comparison.data.graph
+    split = next(iter(comparison.splits.values()))
+    count = len(comparison.splits)
+    splits = "its own split" if OWN in comparison.splits else f"{count} random splits"
+    noise = (
+        f" Normal noise of standard deviation {comparison.noise:g} was added to scaled features."
+        if comparison.noise
+        else ""
+    )
+    preface: list[Part] = [
+        f"{data.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
+        f"{graph.num_features:,} features; {splits}, with {len(split.train):,} nodes to learn "
+        f"from, {len(split.val):,} to choose by and {len(split.test):,} to judge by.{noise}",
+        "Two protocols: *validated* methods choose what is open (T, steps, scaling, weight decay) "
+        "on validation nodes; *published* ones have the settings of their authors, those for this "
+        "data set if there are any, and stop early on validation nodes. No test node has a part "
+        "in it.",
+    ]
+    parts: list[Part] = [_table(found), _legend(count)]
+    parts += [f"**{row['title']}** failed: {row['failed']}" for row in found if row["failed"]]
+    chart = _chart(found)
+    if chart is not None:
+        parts.append(chart)
+    entries = [entry for method in comparison.methods for entry in comparison.entries(method)]
+    circumstance = circumstances(results.runs_of(entries))
+    return Document(
+        f"Methods compared on {data.name}",
+        preface,
+        [Section("methods", "Methods", parts), Section("runs", "Runs", [circumstance])],
+    )
+
+
+def _table(found: list[dict[str, Any]]) -> Table:
+    head = ["method", "protocol", "accuracy", "macro-F1", "calibration error", "fit", "predict",
+            "memory", "parameters", "less DGC"]  # fmt: skip
+    return Table("Test nodes", head, [_cells(row) for row in found], 2)
+
+
+def _cells(row: dict[str, Any]) -> list[str | Cell]:
+    if not row["runs"]:
+        return [row["title"], row["protocol"], Cell(NOTHING, "failed"), *[NOTHING] * 7]
+    spread = row["accuracy_spread"]
+    accuracy = f"{row['accuracy']:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
+    peak, parameters = row["peak_bytes"], row["parameters"]
+    return [
+        row["title"],
+        row["protocol"],
+        Cell(accuracy, f"n = {row['runs']}"),
+        f"{row['macro_f1']:.1f}",
+        f"{row['calibration_error']:.1f}",
+        seconds(row["fit_seconds"]),
+        seconds(row["predict_seconds"]),
+        NOTHING if peak is None else readable_bytes(peak),
+        f"{parameters:,}" if parameters else NOTHING,
+        _compared(row),
+    ]
+
+
+def _compared(row: dict[str, Any]) -> str | Cell:
+    if row["difference"] is None:
+        return NOTHING
+    margin, p = row["difference_margin"], row["p_corrected"]
+    text = f"{round(row['difference'], 1) + 0.0:+.1f}"
+    if p is None:
+        return text
+    told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return Cell(f"{text} ± {margin:.1f}", told, p < SIGNIFICANT)
+
+
+def _legend(splits: int) -> str:
+    over = "test nodes" if splits == 1 else "splits, corrected for the nodes that they share"
+    return (
+        "Accuracy, macro-F1 and calibration error are in percent: means, with the standard "
+        "deviation over runs. Times are medians; memory is the most that a process had, libraries "
+        "and data included. *Less DGC* is the difference of accuracies with its 95 % interval, "
+        f"paired over {over}; p is corrected after Holm, and marked ◆ below {SIGNIFICANT}."
+    )
+
+
+def _chart(found: list[dict[str, Any]]) -> Chart | None:
+    done = [row for row in found if row["runs"]]
+    if not done:
+        return None
+    points = Points(
+        [row["title"] for row in done],
+        [row["fit_seconds"] + row["predict_seconds"] for row in done],
+        [row["accuracy"] for row in done],
+        [row["accuracy_spread"] or 0.0 for row in done],
+    )
+    panel = Panel("", points, "seconds to fit and predict", "test accuracy (%)", "x")
+    return Chart("accuracy-over-time", "Accuracy over time; bars are one standard deviation.",
+                 [panel], 1)  # fmt: skip
+
+
+def seconds(value: float) -> str:
+    """A time as people read it."""
+    return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def write(folder: Path, comparison: Comparison, results: Results) -> Document:
+    """Write all forms of the report into a folder."""
+    found = rows(comparison, results)
+    told = document(comparison, results, found)
+    figures = folder / FIGURES
+    figures.mkdir(exist_ok=True)
+    for section in told.sections:
+        for chart in section.charts:
+            write_chart(chart, figures)
+    runs = [
+        record.setting | {name: value for name, value in record.result.items() if name != "right"}
+        for of_method in records(comparison, results).values()
+        for record in of_method
+    ]
+    summary = {"dataset": comparison.data.name, "noise": comparison.noise, "methods": found}
+    for name, text in (
+        (PAGE, to_html(told)),
+        (MARKDOWN, to_markdown(told, FIGURES)),
+        (CSV, _csv(found)),
+        (RUNS, _csv(runs)),
+        (JSON, json.dumps(summary, indent=1, allow_nan=False)),
+    ):
+        with whole_file(folder / name) as file:
+            file.write(text.encode())
+    return told
+
+
+def _csv(table: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(table[0]) if table else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue()
