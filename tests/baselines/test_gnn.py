@@ -279,11 +279,9 @@ class TestWithTorch:
         assert_allclose(model.decision_function(), state, atol=1e-4)
 
     def test_graphheat(self):
-        model = self.fitted("graphheat", options={"time": 1.5, "threshold": 1e-3})
+        model = self.fitted("graphheat", options={"time": 1.5})
         w = self.weights(model.network_)
         heat = expm(-1.5 * L)
-        heat = np.where(heat > 1e-3, heat, 0)
-        np.fill_diagonal(heat, 0)
         state = self.scaled(model)
         for layer in range(2):
             state = np.maximum(state, 0) if layer else state

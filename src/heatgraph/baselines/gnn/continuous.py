@@ -5,6 +5,7 @@ r"""Networks that solve a differential equation, by torchdiffeq.
     GCDE    dH/dt = S softplus(S H W_1 + b_1) W_2 + b_2,   H(0) = relu(S X W_0 + b_0)
             scores = S H(1) W_3 + b_3                                 Poli et al. 2019
 
+The solver asks for many products with S, for which it is a sparse matrix and not a list of edges.
 S_w counts self-loops with a weight w. As in the code of CGNN's authors, no gradient goes through
 the E of the equation, only through that of the start. Their a has a value for each node; here it
 has one for all, as in their paper, so that other graphs can be predicted.
@@ -15,12 +16,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch_geometric.nn import GCNConv
 from torchdiffeq import odeint
 
 from heatgraph.baselines.gnn.features import dropped
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.baselines.gnn.spectral import product
+from heatgraph.baselines.gnn.spectral import Convolution, product
 
 
 class ContinuousNetwork(nn.Module):
@@ -56,24 +56,24 @@ class DifferentialNetwork(nn.Module):
     def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
         super().__init__()
         hidden = recipe.hidden
-        self.first = GCNConv(inputs, hidden, normalize=False)
-        self.inner = nn.ModuleList(GCNConv(hidden, hidden, normalize=False) for _ in range(2))
-        self.last = GCNConv(hidden, outputs, normalize=False)
+        self.first = Convolution(inputs, hidden)
+        self.inner = nn.ModuleList(Convolution(hidden, hidden) for _ in range(2))
+        self.last = Convolution(hidden, outputs)
         self.dropout, self.inner_dropout = recipe.dropout, recipe.options["inner_dropout"]
         self.method = recipe.options["method"]
 
-    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
         """Scores of all nodes."""
 
         def change(_: Tensor, H: Tensor) -> Tensor:
             for number, layer in enumerate(self.inner):
                 H = functional.softplus(H) if number else H
                 H = functional.dropout(H, self.inner_dropout, self.training)
-                H = layer(H, edges, weights)
+                H = layer(H, S)
             return H
 
         X = dropped(X, self.dropout, self.training)
-        start = functional.relu(self.first(X, edges, weights))
+        start = functional.relu(self.first(X, S))
         H = odeint(change, start, torch.tensor([0.0, 1.0]), method=self.method)[-1]
-        scores: Tensor = self.last(H, edges, weights)
+        scores: Tensor = self.last(H, S)
         return scores

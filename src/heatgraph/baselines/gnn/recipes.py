@@ -43,7 +43,7 @@ WAVELETS = Recipe(
 )  # fmt: skip
 HEAT = Recipe(
     "Xu, Shen, Cao, Cen and Cheng 2019", decays_first_only=True, epochs=1000,
-    options={"time": 3.5, "threshold": 1e-4},
+    options={"time": 3.5},
 )  # fmt: skip
 INFOMAX = Recipe(
     "Veličković et al. 2019", hidden=512, dropout=0.0, weight_decay=0.0, epochs=100,
@@ -93,8 +93,8 @@ SPECIAL: dict[tuple[str, str], Recipe] = {
     ),
     ("gwnn", "citeseer"): replace(WAVELETS, options={"time": 0.7, "threshold": 1e-5}),
     ("gwnn", "pubmed"): replace(WAVELETS, options={"time": 0.5, "threshold": 1e-7}),
-    ("graphheat", "citeseer"): replace(HEAT, options={"time": 4.5, "threshold": 1e-5}),
-    ("graphheat", "pubmed"): replace(HEAT, options={"time": 3.0, "threshold": 1e-5}),
+    ("graphheat", "citeseer"): replace(HEAT, options={"time": 4.5}),
+    ("graphheat", "pubmed"): replace(HEAT, options={"time": 3.0}),
     ("dgi", "pubmed"): replace(INFOMAX, hidden=256),
 }
 

@@ -1,7 +1,7 @@
-r"""What a network sees of a graph, as tensors: edges, the operator S, or kernels of heat.
+r"""What a network sees of a graph, as tensors: edges, the operator S, or wavelets.
 
-Kernels are dense matrices by nature. As GWNN and GraphHeat do, entries that are not above a
-threshold are dropped, and what is kept is sparse; a panel of rows is dense at a time.
+Wavelets are dense matrices by nature. As GWNN's authors do, entries that are not above a threshold
+are dropped, and what is kept is sparse; a panel of rows is dense at a time.
 """
 
 from __future__ import annotations
@@ -53,23 +53,20 @@ def operator_entries(S: sp.csr_array) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(pairs), torch.from_numpy(S.data.astype(np.float32))
 
 
-def heat_kernels(
-    graph: Graph, time: float, threshold: float, *, inverse: bool, n_threads: int | None = None
-) -> list[sp.csr_array]:
-    """exp(-t L) and, if asked for, its inverse, of L without self-loops; entries above `threshold`.
+def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
+    """exp(-t L) and its inverse, of L without self-loops: what of them is above a threshold.
 
     Both come out of one set of Chebyshev vectors.
     """
-    schemes: list[Scheme] = [Heat(time), *([Sharpening(time)] if inverse else [])]
+    schemes = [Heat(time), Sharpening(time)]
     n, plain = graph.num_nodes, graph.with_features(None)
     panel = max(1, PANEL_BYTES // (8 * n * len(schemes)))
     parts: list[list[sp.csr_array]] = [[] for _ in schemes]
     for start in range(0, n, panel):
         rows = np.arange(start, min(start + panel, n))
         kernels = diffuse_many(
-            plain, schemes, self_loops=False, rows=rows, tol=KERNEL_TOL, dtype=np.float64,
-            n_threads=n_threads,
-        )  # fmt: skip
+            plain, schemes, self_loops=False, rows=rows, tol=KERNEL_TOL, dtype=np.float64
+        )
         for part, kernel in zip(parts, kernels, strict=True):
             kernel[kernel <= threshold] = 0
             part.append(sp.csr_array(kernel.astype(np.float32)))
