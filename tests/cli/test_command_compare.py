@@ -1,0 +1,114 @@
+"""``heatgraph compare``, on data that are bundled and on tables."""
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heatgraph.compare import contestants, trials
+from heatgraph.compare.measures import measure
+from heatgraph.results import FILE
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    monkeypatch.setattr(trials, "isolated", measure)
+
+
+def test_from_end_to_end(run, tmp_path):
+    done = run("compare", "blocks", "--models", "features")
+    assert (done.code, done.err) == (0, "")
+    folder = tmp_path / "heatgraph-compare-blocks"
+    assert {path.name for path in folder.iterdir()} == {
+        "comparison.csv", "comparison.json", "runs.csv", "figures", "report.html", "report.md", FILE
+    }  # fmt: skip
+    assert "Features alone" in done.out
+    assert "against DGC" in done.out
+    assert "2 runs, 0 known before. The report is heatgraph-compare-blocks" in done.out
+    again = run("compare", "blocks", "--models", "features")
+    assert "0 runs, 2 known before." in again.out
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_tables(run, made, tmp_path):
+    nodes, edges = made / "nodes.csv", made / "edges.csv"
+    done = run("compare", nodes, edges, "--models", "sgc", "--splits", 2, "-o", "out", "--json")
+    report = json.loads(done.out)
+    assert (done.code, report["run"], report["known"]) == (0, 4, 0)
+    dgc, sgc = report["methods"]
+    assert (dgc["method"], sgc["method"], sgc["runs"]) == ("dgc", "sgc", 2)
+    assert sgc["p"] is not None
+    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "Methods compared on nodes" in text
+    assert "`heatgraph compare nodes.csv edges.csv --models dgc,sgc --seeds 5 --splits 2`" in text
+    assert str(made) not in text
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_without_an_extra(run, monkeypatch):
+    monkeypatch.setitem(contestants.EXTRAS, "gnn", ("no_such_library",))
+    done = run("compare", "blocks", "--models", "features,gcn,gat")
+    assert done.code == 0
+    assert 'Not run: GCN, GAT. To have them too: pip install "heatgraph[gnn]"' in done.out
+    assert "Features alone" in done.out
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_without_features(run):
+    done = run("compare", "karate", "--models", "sgc,label-propagation")
+    assert done.code == 0
+    assert "There are no features, so methods that need them are left out." in done.out
+    assert "Label propagation" in done.out
+
+
+def test_what_cannot_be(run, made, tmp_path):
+    done = run("compare", "core")
+    assert done.code == 1
+    assert "data sets are: citeseer, cora, pubmed" in done.err
+    done = run("compare", made / "nodes.csv")
+    assert "For tables, name both: NODES EDGES." in done.err
+    assert "models are: dgc, sgc" in run("compare", "karate", "--models", "x").err
+    (tmp_path / "file").write_text("")
+    assert "--output: file is a file." in run("compare", "karate", "-o", "file").err
+    assert "a folder that exists" in run("compare", "karate", "--data", "nowhere").err
+    assert run("compare", "karate", "--seeds", 0).code == 2
+    assert run("compare", "karate", "--noise", -1).code == 2
+    done = run("compare", "karate", "--noise", 0.1, "--models", "dgc")
+    assert "there are no features that noise could disturb" in done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
+def test_interrupted_and_gone_on_with(start, run, tmp_path):
+    process = start("compare", "pubmed", "--models", "features,sgc", "-o", "out")
+    kept = tmp_path / "out" / FILE
+    wait_for(kept.exists)
+    wait_for(lambda: children(process.pid))
+    workers = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+    known = len(json.loads(kept.read_text())["entries"])
+    assert 1 <= known < 3
+
+
+def wait_for(condition):
+    """Wait a minute at most."""
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
+
+
+def children(pid):
+    """Processes that were started by another, where the system tells."""
+    tasks = Path(f"/proc/{pid}/task/{pid}/children")
+    return tasks.read_text().split() if tasks.exists() else ["0"]

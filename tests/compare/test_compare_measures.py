@@ -1,0 +1,134 @@
+"""What is measured of one run, and the process that it has to itself."""
+
+import os
+import signal
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.metrics import accuracy_score, f1_score
+
+from heatgraph import DGCClassifier
+from heatgraph.baselines.stacked import SIGNClassifier
+from heatgraph.compare.contestants import CONTESTANTS, LINEAR
+from heatgraph.compare.isolation import RunFailed, isolated
+from heatgraph.compare.measures import (
+    Job,
+    count_parameters,
+    judged,
+    known_settings,
+    measure,
+    rights,
+)
+
+
+def silent(*_):
+    pass
+
+
+def test_judged(data):
+    rng = np.random.default_rng(0)
+    test = data.split.test
+    P = rng.dirichlet([1, 1, 1], len(test))
+    found = judged(P, np.array([0, 1, 2]), data, test)
+    truth, guessed = data.labels[test], P.argmax(axis=1)
+    assert found["accuracy"] == accuracy_score(truth, guessed)
+    assert found["macro_f1"] == pytest.approx(f1_score(truth, guessed, average="macro"))
+    assert_array_equal(rights(found), truth == guessed)
+    assert (found["test_nodes"], found["training_nodes"]) == (45, 15)
+
+
+def test_a_class_without_training_nodes_is_always_wrong(data):
+    test = data.split.test
+    P = np.tile([0.9, 0.1], (len(test), 1))
+    found = judged(P, np.array([0, 1]), data, test)
+    assert found["accuracy"] == pytest.approx((data.labels[test] == 0).mean())
+    assert 0 < found["macro_f1"] < 1
+
+
+@pytest.mark.parametrize(
+    "method", [name for name in CONTESTANTS if name in LINEAR or name in ("gcn", "gwnn", "sgc-pyg")]
+)
+def test_measure(method, data):
+    if not CONTESTANTS[method].is_installed:
+        pytest.skip(f"{method} needs the extra {CONTESTANTS[method].extra}")
+    found = measure(Job(method, data, threads=1), silent)
+    assert found["accuracy"] > 0.4
+    assert found["fit_seconds"] > 0
+    assert found["predict_seconds"] > 0
+    assert (found["refit_seconds"] is None) == (
+        method in ("label-propagation", "deepwalk", "gcn", "gwnn", "sgc-pyg")
+    )
+    if sys.platform != "win32":
+        assert 10e6 < found["peak_bytes"] < 100e9
+    assert (found["parameters"] > 0) == (method != "label-propagation")
+
+
+def test_noise(data):
+    clean, noisy = (measure(Job("dgc", data, noise=noise), silent) for noise in (0.0, 9.0))
+    assert noisy["accuracy"] < clean["accuracy"]
+
+
+def test_without_features(data):
+    bare = replace(data, graph=data.graph.with_features(None))
+    assert measure(Job("dgc", bare), silent)["accuracy"] > 0.4
+
+
+@pytest.mark.parametrize("model", [DGCClassifier(), SIGNClassifier(r=(1, 2))])
+def test_known_settings_make_the_same_model(model, data):
+    split = data.split
+    fitted = model.fit(data.graph, data.labels, split.train, split.val)
+    again = known_settings(fitted).fit(data.graph, data.labels, split.train, split.val)
+    assert_array_equal(again.predict(), fitted.predict())
+    assert again.weight_decay_ == fitted.weight_decay_
+    assert count_parameters(again) == count_parameters(fitted) > 12
+
+
+def test_a_process_of_its_own(data):
+    reports = []
+    found = isolated(Job("dgc", data), lambda *report: reports.append(report))
+    here = measure(Job("dgc", data), silent)
+    assert found["right"] == here["right"]
+    assert reports
+    assert isinstance(reports[0][0], str)
+
+
+class Falls:
+    """A job that ends the process as it comes there."""
+
+    def __init__(self, how, *arguments):
+        self.how, self.arguments = how, arguments
+
+    def __reduce__(self):
+        return self.how, self.arguments
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Falls(os._exit, 7), r"ended without a result \(exit code 7\)"),
+        (Falls(bytearray, 1 << 62), "not enough memory"),
+        (Falls(int, "x"), "ValueError: invalid literal"),
+    ],
+)
+def test_a_process_that_fails(job, message):
+    with pytest.raises(RunFailed, match=message):
+        isolated(job, silent)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [("SIGKILL", "most likely since the machine ran out of memory"), ("SIGSEGV", "SIGSEGV")],
+)
+def test_a_process_that_is_killed(number, message):
+    with pytest.raises(RunFailed, match=message):
+        isolated(Falls(signal.raise_signal, getattr(signal, number)), silent)
+
+
+def test_errors_are_told_in_words(data):
+    bare = replace(data, graph=data.graph.with_features(None))
+    with pytest.raises(RunFailed, match="SIGNClassifier needs a graph with features"):
+        isolated(Job("sign", bare), silent)
