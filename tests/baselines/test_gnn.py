@@ -92,7 +92,7 @@ class TestWithTorch:
     EASIER: ClassVar = {
         "gwnn": {"options": {"time": 0.5}},
         "graphheat": {"options": {"time": 1.0}},
-        "cgnn": {"options": {"time": 2.0}, "feature_scaling": "standard"},
+        "cgnn": {"options": {"time": 2.0}},
         "gcde": {"options": {"inner_dropout": 0.0}, "learning_rate": 0.01},
         "dgi": {"options": {"encoder_epochs": 20}, "hidden": 64, "learning_rate": 0.05},
         "dgi-random": {"hidden": 64, "learning_rate": 0.05},

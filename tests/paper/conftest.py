@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.synthetic import make_block_graph
-from heatgraph.paper import experiment, figure1, table2, times
+from heatgraph.paper import experiment, figure1, figure2, networks, table2, times
 from heatgraph.paper.experiment import Scope
 
 
@@ -12,6 +13,13 @@ def small(name, seed=0):
     made = make_block_graph(1700, 5000, 3, 12, signal=2.0, seed=seed)
     graph = made.graph.with_features(np.abs(made.graph.features))
     return Dataset(name, graph, made.labels, {"public": made.split})
+
+
+def stand_in(network, dataset, layers=2, random_state=0):
+    """What takes the place of a network, which needs torch and time."""
+    model = DGCClassifier(T=1.0, weight_decay=1e-3, random_state=random_state)
+    model.epochs_ = layers
+    return model
 
 
 @pytest.fixture
@@ -29,6 +37,8 @@ def shrunk(monkeypatch):
     monkeypatch.setattr(figure1, "QUICK_NODES", 90)
     monkeypatch.setattr(figure1, "COMPONENTS", 5)
     monkeypatch.setattr(times, "QUICK_ROUNDS", 1)
+    for module in (figure2, networks, times):
+        monkeypatch.setattr(module, "authors_network", stand_in)
     monkeypatch.delitem(table2.VALIDATED, "DeepWalk")
     monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
     return made

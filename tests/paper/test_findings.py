@@ -1,10 +1,14 @@
 """What experiments find on the real data, where it takes no time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
 from heatgraph.paper.catalogue import EXPERIMENTS
 from heatgraph.paper.experiment import Materials, Scope
+from heatgraph.paper.networks import network_entry
 from heatgraph.paper.published import published
 
 
@@ -90,3 +94,14 @@ def test_sign_is_left_out_where_memory_is_short(materials, monkeypatch):
 
     monkeypatch.setattr(times, "memory_bytes", lambda _: 1e8)
     assert "SIGN" not in times._ways(materials.data("pubmed"), 10)
+
+
+def test_networks_run_as_entries(materials, monkeypatch):
+    reason = "graph neural networks need torch, torch_geometric and torchdiffeq: the extra gnn"
+    pytest.importorskip("torch_geometric", reason=reason)
+    brief = replace(recipe_for("gcn"), epochs=30)
+    monkeypatch.setitem(RECIPES, "gcn", brief)
+    found = network_entry("GCN", "gcn", "citeseer", "public", 0).run(materials)
+    assert found["epochs"] == 30
+    assert found["accuracy"] > 50
+    assert found["validation_accuracy"] > 0.5

@@ -26,8 +26,9 @@ def paper(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table2, splits, table3, table4, table5, table6, table8, table9, table10, "
-            "figure1, figure2, figure3, theorem1, theorem2, theorem3, or all.",
+            help="table2, splits, table3, networks, table4, table5, table6, table8, table9, "
+            "table10, figure1, figure2, figure3, theorem1, theorem2, theorem3; or all, but for "
+            "networks, which takes hours.",
         ),
     ],
     output: Annotated[

@@ -88,6 +88,7 @@ class Experiment:
     """A table, figure or theorem of the paper.
 
     `remarks` stand at the head of its section; `parts` makes the rest of it out of the records.
+    `beside` are entries of others, which it does not run, but shows where they are done.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Experiment:
     entries: Callable[[Scope], list[Entry]]
     parts: Callable[[Records], Sequence[Part]]
     remarks: Sequence[str] = field(default_factory=list)
+    beside: Callable[[Scope], list[Entry]] = lambda scope: []
 
     def section(self, records: Records) -> Section:
         """What the report says of it."""

@@ -125,7 +125,7 @@ def _section(
     experiment: Experiment, entries: list[Entry], scope: Scope, results: Results
 ) -> Section:
     """What the report says of an experiment: how to run it, what is missing, what was found."""
-    section = experiment.section(results.of(entries))
+    section = experiment.section(results.of([*entries, *experiment.beside(scope)]))
     parts: list[Part] = [f"`{command(experiment.name, scope)}`", *section.parts]
     missing = [entry for entry in entries if entry not in results]
     if missing:

@@ -58,8 +58,7 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
     options : dict, optional
         What only this network has, such as ``{"heads": 8}``; the rest is as its authors have it.
     feature_scaling : str
-        As in `DGCClassifier`, one name; "auto" is what the authors do, which for most of them is
-        "rows" for words and counts; other features are standardised.
+        As in `DGCClassifier`, one name; "auto" is "rows" for words and counts, else "standard".
     random_state : int, RandomState or Generator, optional
         None is a fixed seed: refitting gives the same result.
     n_threads : int, optional
@@ -126,8 +125,6 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         learning, checking = training_nodes(labels, train, val)
         classes = labels.classes(learning)
         name = self.feature_scaling
-        if name == "auto":
-            name = recipe.scaling
         if name == "auto":
             name = fitting_scalings(graph.features, learning)[0]
         scaling = Scaling.learn(name, graph.features, learning)

@@ -4,6 +4,10 @@
 first layer alone where `decays_first_only` says so, as the codes of GCN and APPNP do. Training
 stops after `patience` epochs in which neither accuracy nor loss on validation nodes got better, as
 in GAT's code, and keeps the weights that were best.
+
+Features are scaled by row, as most authors do. CGNN's take zeros and ones instead; scaled by row it
+does as well on Cora's validation nodes and three points better on Citeseer's. They publish settings
+for Cora alone.
 """
 
 from __future__ import annotations
@@ -26,7 +30,6 @@ class Recipe:
     optimizer: str = "Adam"
     epochs: int = 200
     patience: int = 100
-    scaling: str = "auto"
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -67,7 +70,6 @@ RECIPES: dict[str, Recipe] = {
     "graphheat": HEAT,
     "cgnn": Recipe(
         "Xhonneux, Qu and Tang 2020", learning_rate=0.0047, optimizer="RMSprop", epochs=400,
-        scaling="none",
         options={"alpha": 0.918, "own_weight": 0.555, "time": 12.1, "tol": 1e-4},
     ),
     "gcde": Recipe(
