@@ -261,7 +261,7 @@ class TestWithTorch:
             state = S @ state @ w[f"layers.{number}.lin.weight"].T + w[f"layers.{number}.bias"]
             state = np.maximum(state, 0)
             states.append(state)
-        scores = join(states) @ w["read.weight"].T + w["read.bias"]
+        scores = S @ join(states) @ w["read.lin.weight"].T + w["read.bias"]
         assert_allclose(model.decision_function(), scores, atol=1e-4)
 
     def test_gwnn(self):

@@ -3,7 +3,8 @@ r"""The networks themselves: features and a graph's structure in, scores out.
     GCN          H' = relu(S H W)
     GAT          H'_v = elu(sum_u a_vu W H_u), with attention a learned from both ends, many heads
     GraphSAGE    H'_v = relu(W_1 H_v + W_2 aggregate of H_u over neighbours u)
-    JKNet        GCN layers, whose outputs are joined by maximum, side by side, or by an LSTM
+    JKNet        GCN layers, whose outputs are joined by maximum, side by side, or by an LSTM, and
+                 read by one more layer
     APPNP        an MLP first, then H <- (1 - alpha) S H + alpha H_0, several times
     SGC          S^K X W
 
@@ -95,7 +96,8 @@ class JumpingNetwork(nn.Module):
             GCNConv(*pair, normalize=False) for pair in itertools.pairwise(widths)
         )
         self.jump = JumpingKnowledge(mode, hidden, count)
-        self.read = nn.Linear(hidden * count if mode == "cat" else hidden, outputs)
+        width = hidden * count if mode == "cat" else hidden
+        self.read = GCNConv(width, outputs, normalize=False)
         self.dropout = recipe.dropout
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
@@ -105,8 +107,9 @@ class JumpingNetwork(nn.Module):
             X = dropped(X, self.dropout, self.training)
             X = functional.relu(layer(X, edges, weights))
             states.append(X)
-        joined: Tensor = self.read(self.jump(states))
-        return joined
+        joined = dropped(self.jump(states), self.dropout, self.training)
+        scores: Tensor = self.read(joined, edges, weights)
+        return scores
 
 
 class PredictThenPropagate(nn.Module):

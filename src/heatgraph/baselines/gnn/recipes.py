@@ -7,7 +7,10 @@ in GAT's code, and keeps the weights that were best.
 
 Features are scaled by row, as most authors do. CGNN's take zeros and ones instead; scaled by row it
 does as well on Cora's validation nodes and three points better on Citeseer's. They publish settings
-for Cora alone.
+for Cora alone. JKNet's search for the number of layers; two of them, and one more that reads what
+they say instead of a linear map, are the best on the validation nodes of Cora and Citeseer. GCDE's
+name two learning rates; the larger one takes a third of the epochs and does as well on Cora's
+validation nodes.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ GAT = Recipe(
     "Veličković et al. 2018", hidden=8, dropout=0.6, learning_rate=0.005, epochs=1000,
     options={"heads": 8, "out_heads": 1},
 )  # fmt: skip
-JUMPING = Recipe("Xu et al. 2018", hidden=32, layers=3, learning_rate=0.005, epochs=500)
+JUMPING = Recipe("Xu et al. 2018", hidden=32, learning_rate=0.005, epochs=500)
 WAVELETS = Recipe(
     "Xu, Shen, Cao, Qiu and Cheng 2019", decays_first_only=True, epochs=1000,
     options={"time": 1.0, "threshold": 1e-4},
@@ -73,7 +76,7 @@ RECIPES: dict[str, Recipe] = {
         options={"alpha": 0.918, "own_weight": 0.555, "time": 12.1, "tol": 1e-4},
     ),
     "gcde": Recipe(
-        "Poli et al. 2019", hidden=64, dropout=0.4, learning_rate=0.001, epochs=3000,
+        "Poli et al. 2019", hidden=64, dropout=0.4, epochs=1000,
         options={"inner_dropout": 0.9, "method": "rk4"},
     ),
     "dgi": INFOMAX,

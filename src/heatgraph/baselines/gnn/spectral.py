@@ -48,13 +48,14 @@ def product(K: Tensor, H: Tensor) -> Tensor:
 
 
 class Convolution(nn.Module):
-    """S H W + b, the layer of GCN."""
+    """S H W + b, the layer of GCN, which starts as GCDE's authors have it."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.lin = nn.Linear(inputs, outputs, bias=False)
-        self.bias = nn.Parameter(torch.zeros(outputs))
-        nn.init.xavier_uniform_(self.lin.weight)
+        self.bias = nn.Parameter(torch.empty(outputs))
+        for weights in (self.lin.weight, self.bias):
+            nn.init.uniform_(weights, -(outputs**-0.5), outputs**-0.5)
 
     def forward(self, H: Tensor, S: Tensor) -> Tensor:
         """The next state (n, outputs)."""
