@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from heatgraph.baselines.gnn.recipes import RECIPES
 from heatgraph.cli import (
     CLOSED_PIPE,
     FAILED,
@@ -18,6 +19,7 @@ from heatgraph.cli import (
     TERMINATED,
     WRONG_USE,
 )
+from heatgraph.compare.contestants import CONTESTANTS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
@@ -47,8 +49,8 @@ def test_the_readmes_commands_run(tmp_path):
         line
         for block in blocks
         for line in block.splitlines()
-        # Those of the paper take minutes, and have tests of their own.
-        if line.startswith("heatgraph") and not line.startswith("heatgraph paper")
+        # Those that compare take minutes, and have tests of their own.
+        if line.startswith("heatgraph") and line.split()[1] not in ("paper", "compare")
     ]
     assert len(lines) == 7
     program = Path(sys.executable).with_name("heatgraph")
@@ -73,6 +75,13 @@ def test_the_readmes_commands_run(tmp_path):
     # Parquet gives the same as CSV.
     again = pq.read_table(tmp_path / "predictions.parquet").to_pylist()
     assert [row["prediction"] for row in again] == [int(row.split(",")[1]) for row in rows[1:]]
+
+
+def test_every_method_is_documented():
+    text = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
+    table = text[text.index("## Networks") : text.index("```python", text.index("## Networks"))]
+    assert re.findall(r'`"([\w-]+)"`', table) == list(RECIPES)
+    assert f"any of {len(CONTESTANTS)} methods" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_command_is_documented():

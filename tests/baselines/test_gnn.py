@@ -17,7 +17,7 @@ from strategies import planted
 from heatgraph import SGC, Graph, diffuse
 from heatgraph.baselines.gnn import estimator
 from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
-from heatgraph.errors import FileFormatError, InputError, MissingExtraError
+from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError, MissingExtraError
 from heatgraph.files import read_tensors, write_tensors
 
 # One thread is the fastest on a graph this small, and does not wait for others.
@@ -277,6 +277,11 @@ class TestWithTorch:
             state = inverse @ (w[f"{name}.filter"][:, np.newaxis] * state) + w[f"{name}.lin.bias"]
         assert np.abs(w["layers.0.filter"] - 1).max() > 1e-3
         assert_allclose(model.decision_function(), state, atol=1e-4)
+
+    def test_wavelets_that_do_not_fit_into_memory(self, monkeypatch):
+        monkeypatch.setattr("heatgraph.schedule.memory_bytes", lambda budget: 1000)
+        with pytest.raises(MemoryBudgetError, match="keeping the wavelets needs"):
+            self.fitted("gwnn")
 
     def test_graphheat(self):
         model = self.fitted("graphheat", options={"time": 1.5})

@@ -18,11 +18,14 @@ from torch import Tensor
 from heatgraph.baselines.gnn.features import csr
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
+from heatgraph.schedule import require_memory
 from heatgraph.schemes import Heat, Scheme
 
 Array = npt.NDArray[Any]
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
+# Of a wavelet: a value and an index here, and again as a tensor with a longer index.
+ENTRY_BYTES = 8 + 12
 
 
 def edge_pairs(graph: Graph, *, self_loops: bool = False) -> Tensor:
@@ -70,6 +73,9 @@ def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
         for part, kernel in zip(parts, kernels, strict=True):
             kernel[kernel <= threshold] = 0
             part.append(sp.csr_array(kernel.astype(np.float32)))
+        if start == 0:
+            entries = sum(part[0].nnz for part in parts)
+            require_memory("keeping the wavelets", ENTRY_BYTES * entries * n / len(rows))
     return [sp.csr_array(sp.vstack(part)) for part in parts]
 
 
