@@ -45,6 +45,13 @@ def test_without_torch(monkeypatch):
         ({"learning_rate": 0.0}, "learning_rate must be > 0"),
         ({"weight_decay": -1.0}, "weight_decay >= 0"),
         ({"options": {"heads": 2}}, "options of gcn are: none. Got heads."),
+        ({"network": "gat", "options": {"heads": 0}}, "option heads must be a whole number > 0"),
+        ({"network": "gat", "options": {"heads": 1.5}}, "option heads must be a whole number > 0"),
+        ({"network": "gwnn", "options": {"time": "x"}}, "option time must be a number > 0. Got"),
+        ({"network": "gwnn", "options": {"threshold": -1}}, "threshold must be a number >= 0"),
+        ({"network": "gat", "layers": 5}, "gat has a fixed number of layers. Got 5"),
+        ({"weight_decay": "x"}, "weight_decay >= 0. Got 0.01 and 'x'"),
+        ({"dropout": None, "learning_rate": np.nan}, "learning_rate must be > 0"),
         ({"feature_scaling": "evil"}, "feature_scaling must be one of"),
     ],
 )
@@ -152,10 +159,13 @@ class TestWithTorch:
         path = tmp_path / "model"
         self.fitted("gcn").save(path)
         content, tensors = read_tensors(path, "GNNClassifier")
-        tensors["network.layers.0.bias"] = np.full_like(tensors["network.layers.0.bias"], np.nan)
-        write_tensors(path, "GNNClassifier", content, tensors)
-        with pytest.raises(FileFormatError, match="not finite"):
-            estimator.GNNClassifier.load(path)
+        bias = tensors["network.layers.0.bias"]
+        for wrong in (np.full_like(bias, np.nan), bias.astype(np.float64)):
+            write_tensors(
+                path, "GNNClassifier", content, tensors | {"network.layers.0.bias": wrong}
+            )
+            with pytest.raises(FileFormatError, match="not finite numbers in float32"):
+                estimator.GNNClassifier.load(path)
 
     @pytest.mark.parametrize(
         "network", ["gcn", "jknet-max", "appnp", "cgnn", "gwnn", "graphheat", "sgc", "fastgcn"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from heatgraph.compare import contestants, trials
+from heatgraph.compare.isolation import RunFailed
 from heatgraph.compare.measures import measure
 from heatgraph.results import FILE
 
@@ -45,7 +46,7 @@ def test_tables(run, made, tmp_path):
     assert (done.code, report["run"], report["known"]) == (0, 4, 0)
     dgc, sgc = report["methods"]
     assert (dgc["method"], sgc["method"], sgc["runs"]) == ("dgc", "sgc", 2)
-    assert sgc["p"] is not None
+    assert sgc["difference"] is not None
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "Methods compared on nodes" in text
     assert "`heatgraph compare nodes.csv edges.csv --models dgc,sgc --seeds 5 --splits 2`" in text
@@ -65,7 +66,7 @@ def test_without_an_extra(run, monkeypatch):
 def test_without_features(run):
     done = run("compare", "karate", "--models", "sgc,label-propagation")
     assert done.code == 0
-    assert "There are no features, so methods that need them are left out." in done.out
+    assert "There are no features, so SGC are left out." in done.out
     assert "Label propagation" in done.out
 
 
@@ -82,18 +83,33 @@ def test_what_cannot_be(run, made, tmp_path):
     assert run("compare", "karate", "--seeds", 0).code == 2
     assert run("compare", "karate", "--noise", -1).code == 2
     done = run("compare", "karate", "--noise", 0.1, "--models", "dgc")
-    assert "there are no features that noise could disturb" in done.out
+    assert done.code == 1
+    assert "--noise: there are no features that noise could disturb." in done.err
+    assert not (tmp_path / "heatgraph-compare-karate").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
-def test_interrupted_and_gone_on_with(start, run, tmp_path):
+def fails(job, report):
+    raise RunFailed("gat does not read edge weights, and this graph has some.")
+
+
+def test_every_method_fails(run, made, monkeypatch):
+    monkeypatch.setattr(trials, "isolated", fails)
+    done = run("compare", made / "nodes.csv", made / "edges.csv", "--models", "dgc")
+    assert done.code == 1
+    assert "To leave weights aside: --weight ''" in done.out
+    assert "every method failed; see above for the reasons." in done.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at processes as Linux lists them")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_stopped(start, tmp_path, number, code):
     process = start("compare", "pubmed", "--models", "features,sgc", "-o", "out")
     kept = tmp_path / "out" / FILE
     wait_for(kept.exists)
     wait_for(lambda: children(process.pid))
     workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
+    process.send_signal(getattr(signal, number))
+    assert process.wait(30) == code
     wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
     known = len(json.loads(kept.read_text())["entries"])
     assert 1 <= known < 3
@@ -109,6 +125,5 @@ def wait_for(condition):
 
 
 def children(pid):
-    """Processes that were started by another, where the system tells."""
-    tasks = Path(f"/proc/{pid}/task/{pid}/children")
-    return tasks.read_text().split() if tasks.exists() else ["0"]
+    """Processes that were started by another."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -38,9 +38,10 @@ def test_networks_have_their_authors_settings_for_a_data_set():
 
 
 def test_estimators_take_what_they_have():
-    model = CONTESTANTS["sgc"].estimator("cora", 7, "none", threads=1)
-    assert (model.random_state, model.feature_scaling, model.n_threads) == (7, "none", 1)
-    assert CONTESTANTS["label-propagation"].estimator("cora", 7, "none", threads=1) is not None
+    given = {"random_state": 7, "feature_scaling": "none", "n_threads": 1, "memory_budget": "1GB"}
+    model = CONTESTANTS["sgc"].estimator("cora", **given)
+    assert given.items() <= model.get_params().items()
+    assert CONTESTANTS["label-propagation"].estimator("cora", **given).get_params()["tol"] == 1e-6
 
 
 def test_what_is_not_installed(monkeypatch):

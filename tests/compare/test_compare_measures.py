@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from heatgraph import DGCClassifier
 from heatgraph.baselines.stacked import SIGNClassifier
+from heatgraph.compare import measures
 from heatgraph.compare.contestants import CONTESTANTS, LINEAR
 from heatgraph.compare.isolation import RunFailed, isolated
 from heatgraph.compare.measures import (
@@ -22,6 +23,7 @@ from heatgraph.compare.measures import (
     measure,
     rights,
 )
+from heatgraph.schedule import require_memory
 
 
 def silent(*_):
@@ -37,15 +39,17 @@ def test_judged(data):
     assert found["accuracy"] == accuracy_score(truth, guessed)
     assert found["macro_f1"] == pytest.approx(f1_score(truth, guessed, average="macro"))
     assert_array_equal(rights(found), truth == guessed)
-    assert (found["test_nodes"], found["training_nodes"]) == (45, 15)
+    assert (found["test_nodes"], found["test_share"]) == (45, 0.5)
 
 
-def test_a_class_without_training_nodes_is_always_wrong(data):
+def test_classes_without_training_nodes_are_always_wrong(data):
+    names = np.array(["a", "b", "c", "d", "e"], dtype=object)[np.arange(90) % 5]
     test = data.split.test
-    P = np.tile([0.9, 0.1], (len(test), 1))
-    found = judged(P, np.array([0, 1]), data, test)
-    assert found["accuracy"] == pytest.approx((data.labels[test] == 0).mean())
-    assert 0 < found["macro_f1"] < 1
+    P = np.random.default_rng(0).dirichlet([1, 1], len(test))
+    found = judged(P, np.array(["b", "d"], dtype=object), replace(data, labels=names), test)
+    guessed = np.where(P[:, 0] > P[:, 1], "b", "d")
+    assert found["accuracy"] == accuracy_score(names[test], guessed)
+    assert found["macro_f1"] == pytest.approx(f1_score(names[test], guessed, average="macro"))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,9 @@ class Falls:
     ("job", "message"),
     [
         (Falls(os._exit, 7), r"ended without a result \(exit code 7\)"),
-        (Falls(bytearray, 1 << 62), "not enough memory"),
+        (Falls(bytearray, 1 << 62), r"there was not enough memory\.$"),
+        (Falls(np.empty, 1 << 50), "there was not enough memory. Unable to allocate 8.00 PiB"),
+        (Falls(require_memory, "it", 1e18), "it needs .*, and this machine has"),
         (Falls(int, "x"), "ValueError: invalid literal"),
     ],
 )
@@ -126,6 +132,27 @@ def test_a_process_that_fails(job, message):
 def test_a_process_that_is_killed(number, message):
     with pytest.raises(RunFailed, match=message):
         isolated(Falls(signal.raise_signal, getattr(signal, number)), silent)
+
+
+class Large:
+    """A job that takes long to send, to a process that does not live that long."""
+
+    def __reduce__(self):
+        return _fall_down, (Falls(os._exit, 7), bytes(50_000_000))
+
+
+def _fall_down(*_):
+    raise AssertionError
+
+
+def test_a_process_that_fails_before_it_has_its_job():
+    with pytest.raises(RunFailed, match="exit code 7"):
+        isolated(Large(), silent)
+
+
+def test_a_second_fit_that_fails_costs_nothing(data, monkeypatch):
+    monkeypatch.setattr(measures, "known_settings", lambda model: "no estimator")
+    assert measure(Job("dgc", data), silent)["refit_seconds"] is None
 
 
 def test_errors_are_told_in_words(data):

@@ -50,6 +50,13 @@ class TestSplits:
         parts = np.concatenate([split.train, split.val, split.test])
         assert len(set(parts)) == len(parts)
 
+    def test_classes_that_the_own_one_does_not_learn(self, data):
+        labels = data.labels.copy()
+        labels[np.flatnonzero(labels == 2)[5:9]] = 3  # four of them: fewer than of any other
+        own = Split(np.flatnonzero(labels < 2)[:20], np.arange(45, 60), np.arange(60, 90))
+        found = splits_of(replace(data, labels=labels, splits={"x": own}), 2)
+        assert all(len(split.test) > 20 for split in found.values())
+
     def test_none(self, data):
         found = splits_of(replace(data, splits={}), None)
         assert len(found) == trials.SPLITS
@@ -59,6 +66,7 @@ class TestSplits:
         own = Split(np.arange(15), np.arange(15, 45), np.empty(0, dtype=int))
         with pytest.raises(InputError, match="names no test nodes"):
             splits_of(replace(data, splits={"x": own}), None)
+        assert len(splits_of(replace(data, splits={"x": own}), 2)["random 1"].test) == 18
         with pytest.raises(InputError, match="labels are needed"):
             splits_of(replace(data, labels=None), None)
 
@@ -85,6 +93,19 @@ class TestRuns:
         run(compared(data), results(tmp_path), lambda *report: told.append(report))
         assert told[0] == ("DGC, run 1 of 1", "starting", 0.0, 0, 2)
         assert {(done, total) for *_, done, total in told} == {(0, 2), (1, 2)}
+
+    @pytest.mark.parametrize(
+        "change", [{"threads": 1}, {"memory": "8GB"}, {"known_as": "pubmed"}, {"noise": 0.1}]
+    )
+    def test_other_circumstances_count_anew(self, data, tmp_path, change):
+        methods = ["gat"] if "known_as" in change else ["dgc"]
+        before, after = compared(data, methods), compared(data, methods, **change)
+        kept = results(tmp_path)
+        kept.add(before.entries(methods[0])[0], {}, 0.0)
+        assert before.entries(methods[0])[0] in kept
+        assert after.entries(methods[0])[0] not in kept
+        other = {"own": replace(data.split, train=data.split.train[1:])}
+        assert compared(data, methods, splits=other).entries(methods[0])[0] not in kept
 
     def test_other_data_are_refused(self, data, tmp_path):
         run(compared(data, ["dgc"]), results(tmp_path))
@@ -115,6 +136,18 @@ class TestRuns:
         write(tmp_path, comparison, results(tmp_path))
         assert "SIGSEGV" not in (tmp_path / MARKDOWN).read_text(encoding="utf-8")
 
+    def test_a_method_with_some_of_its_runs(self, data, tmp_path):
+        comparison, kept = compared(data, splits=splits_of(data, 3)), results(tmp_path)
+        run(comparison, kept)
+        entry = comparison.entries("features")[0]
+        for other in comparison.entries("features")[1:]:
+            del kept._found[other.key]
+        assert entry in kept
+        row = rows(comparison, kept)[1]
+        assert (row["runs"], row["planned"], row["p"]) == (1, 3, None)
+        write(tmp_path, comparison, kept)
+        assert "(n = 1 of 3)" in (tmp_path / MARKDOWN).read_text(encoding="utf-8")
+
 
 class TestVerdict:
     def test_one_split_is_compared_by_nodes(self, data, tmp_path):
@@ -124,7 +157,7 @@ class TestVerdict:
         split = data.split
         right = {}
         for row, model in ((dgc, "dgc"), (alone, "features")):
-            fitted = trials.CONTESTANTS[model].estimator("planted", 0)
+            fitted = trials.CONTESTANTS[model].estimator("")
             fitted.fit(data.graph, data.labels, split.train, split.val)
             right[model] = fitted.predict(nodes=split.test) == data.labels[split.test]
             assert row["accuracy"] == pytest.approx(100 * right[model].mean())
@@ -142,7 +175,7 @@ class TestVerdict:
             name: np.array(trials.records(comparison, kept)[name].values("accuracy"))
             for name in comparison.methods
         }
-        expected = over_splits(means["features"] - means["dgc"], 45 / 15)
+        expected = over_splits(means["features"] - means["dgc"], 0.5)
         assert found[1]["difference_margin"] == pytest.approx(100 * expected.margin)
         assert found[1]["runs"] == 3
         assert found[1]["accuracy_spread"] == pytest.approx(100 * np.std(means["features"], ddof=1))
@@ -175,6 +208,15 @@ class TestVerdict:
         document = write(tmp_path, comparison, kept)
         assert not document.sections[0].charts
         assert (tmp_path / RUNS).read_text() == "\n"
+
+    def test_without_validation_nodes(self, data, tmp_path):
+        own = replace(data.split, val=np.empty(0, dtype=int))
+        comparison, kept = compared(data, splits={"own": own}), results(tmp_path)
+        run(comparison, kept)
+        write(tmp_path, comparison, kept)
+        assert "cross-validation, since there are no validation nodes" in (
+            tmp_path / MARKDOWN
+        ).read_text(encoding="utf-8")
 
     def test_noise_is_told(self, data, tmp_path):
         comparison, kept = compared(data, noise=0.5, seeds=2), results(tmp_path)

@@ -103,10 +103,21 @@ def compare(
 
     there = [name for name in wanted if CONTESTANTS[name].is_installed]
     if dataset.graph.features is None:
+        if noise:
+            raise InputError("--noise: there are no features that noise could disturb.")
+        needy = [CONTESTANTS[name].title for name in there if CONTESTANTS[name].needs_features]
+        if needy:
+            voice.say(f"There are no features, so {', '.join(needy)} are left out.")
         there = [name for name in there if not CONTESTANTS[name].needs_features]
-        voice.say("There are no features, so methods that need them are left out.")
     comparison = Comparison(
-        there, dataset, splits_of(dataset, splits), seeds, noise, machine.threads
+        there,
+        dataset,
+        splits_of(dataset, splits),
+        seeds,
+        noise,
+        known_as=what if edges is None else "",
+        threads=machine.threads,
+        memory=machine.memory,
     )
     folder = output or Path(f"heatgraph-compare-{_plain(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -124,9 +135,12 @@ def compare(
         outcome = run(comparison, results, progress, again=again)
         bar("writing the report", 0, 1)
         document = write(folder, comparison, results)
+    found = rows(comparison, results)
     tell_tables(voice, document.sections[0])
     for method, why in outcome.failed.items():
         voice.say(f"{CONTESTANTS[method].title} failed: {why}")
+        if "does not read edge weights" in why and edges is not None:
+            voice.say("  To leave weights aside: --weight ''")
     missing = _missing(wanted)
     for extra, names in missing.items():
         voice.say(
@@ -143,10 +157,12 @@ def compare(
             "run": outcome.done,
             "known": outcome.known,
             "not_installed": missing,
-            "methods": rows(comparison, results),
+            "methods": found,
             "seconds": voice.seconds,
         }
     )
+    if not any(row["runs"] for row in found):
+        raise InputError("every method failed; see above for the reasons.")
 
 
 def _named(voice: Voice, name: str, data: Path | None) -> Dataset:
@@ -200,7 +216,7 @@ def _command(
     splits: int | None,
     noise: float,
 ) -> str:
-    """What to type for the same again; of paths, no more than names."""
+    """What was typed, but for paths, columns and the machine."""
     data = Path(what).name if edges is None else f"{Path(what).name} {edges.name}"
     more = "" if splits is None else f" --splits {splits}"
     more += f" --noise {noise:g}" if noise else ""

@@ -42,16 +42,18 @@ class Contestant:
     needs_features: bool = True
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """What its extra brings."""
+        return EXTRAS.get(self.extra or "", ())
+
+    @property
     def is_installed(self) -> bool:
         """Whether it can be run here."""
-        return all(importlib.util.find_spec(name) for name in EXTRAS.get(self.extra or "", ()))
+        return all(importlib.util.find_spec(name) for name in self.needs)
 
-    def estimator(
-        self, dataset: str, seed: int, scaling: str = "auto", threads: int | None = None
-    ) -> Any:
-        """What is fitted; of the parameters, those that it has."""
+    def estimator(self, dataset: str, **given: Any) -> Any:
+        """What is fitted; of the parameters that are given, those that it has."""
         model = self.make(dataset)
-        given = {"random_state": seed, "feature_scaling": scaling, "n_threads": threads}
         known = model.get_params(deep=False)
         return model.set_params(**{name: given[name] for name in given if name in known})
 

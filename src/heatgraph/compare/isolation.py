@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -39,7 +38,7 @@ def isolated(job: Job, report: Progress) -> dict[str, Any]:
     try:
         process.start()
         there.close()
-        with contextlib.suppress(BrokenPipeError):  # told below, by the exit code
+        with contextlib.suppress(ConnectionError):  # told below, by the exit code
             here.send(job)
         return _listen(here, process, report)
     finally:
@@ -70,7 +69,8 @@ def _told(code: int | None) -> str:
     if code == KILLED:
         return "the process was killed, most likely since the machine ran out of memory."
     if code is not None and code < 0:
-        return f"the process crashed ({signal.Signals(-code).name})."
+        names = {number.value: number.name for number in signal.Signals}
+        return f"the process crashed ({names.get(-code, f'signal {-code}')})."
     return f"the process ended without a result (exit code {code})."
 
 
@@ -78,6 +78,7 @@ def _work(there: Connection) -> None:
     """What the process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one is told, and ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.dup2(2, 1)  # what a library prints is no part of a report
     warnings.simplefilter("ignore")
     last = 0.0
 
@@ -91,16 +92,15 @@ def _work(there: Connection) -> None:
     answer: tuple[str, Any]
     try:
         answer = ("result", measure(there.recv(), report))
-    except MemoryError:
-        answer = ("failed", "there was not enough memory.")
+    except HeatgraphError as error:
+        answer = ("failed", str(error))
+    except MemoryError as error:
+        answer = ("failed", f"there was not enough memory. {error}".strip())
     except Exception as error:
-        told = (
-            str(error) if isinstance(error, HeatgraphError) else f"{type(error).__name__}: {error}"
-        )
-        answer = ("failed", told)
+        short = "can't allocate memory" in str(error)  # torch's word for it
+        answer = ("failed", f"{'not enough memory: ' * short}{type(error).__name__}: {error}")
     there.send(answer)
     there.close()
-    sys.stdout.flush()
 
 
 def _end_with_parent() -> None:

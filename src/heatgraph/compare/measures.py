@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -35,13 +36,28 @@ FORGET_PEAK = "5"
 
 @dataclass(frozen=True)
 class Job:
-    """What a run needs: a method, a data set with one split, and how it is disturbed."""
+    """What a run needs: a method, a data set with one split, and how it is disturbed.
+
+    `known_as` is the name that authors may have settings for.
+    """
 
     method: str
     data: Dataset
+    known_as: str = ""
     seed: int = 0
     noise: float = 0.0
     threads: int | None = None
+    memory: str | None = None
+
+    def estimator(self, **given: Any) -> Any:
+        """What is fitted."""
+        return CONTESTANTS[self.method].estimator(
+            self.known_as,
+            random_state=self.seed,
+            n_threads=self.threads,
+            memory_budget=self.memory,
+            **given,
+        )
 
 
 def measure(job: Job, report: Progress) -> dict[str, Any]:
@@ -52,12 +68,11 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     data = job.data
     if job.noise:
         data = disturbed(data, job.noise, job.seed)
-    contestant = CONTESTANTS[job.method]
-    scaling = "none" if job.noise else "auto"
+    scaling = {"feature_scaling": "none"} if job.noise else {}
     train, val, test = training_parts(data)
     assert test is not None
     _warm_up(job)
-    model = contestant.estimator(data.name, job.seed, scaling, job.threads)
+    model = job.estimator(**scaling)
     _forget_peak()
     started = time.perf_counter()
     model.fit(data.graph, data.labels, train, val, progress=report)
@@ -81,16 +96,21 @@ def judged(probabilities: Array, classes: Array, data: Dataset, test: Array) -> 
     from sklearn.metrics import f1_score
 
     labels = Labels.read(data.labels, data.graph.num_nodes)
-    truth = labels.encode(classes, test)  # -1 for a class that no training node has
-    guessed = probabilities.argmax(axis=1)
+    known = np.flatnonzero(labels.known)
+    every = labels.classes(known)  # those that no training node has among them
+    places = {label: place for place, label in enumerate(every.tolist())}
+    guessed = np.array([places[label] for label in classes.tolist()])[probabilities.argmax(axis=1)]
+    truth = labels.encode(every, test)
     right = guessed == truth
     return {
         "accuracy": float(right.mean()),
-        "macro_f1": float(f1_score(truth, guessed, labels=np.unique(truth), average="macro")),
-        "calibration_error": expected_calibration_error(probabilities, truth),
+        "macro_f1": float(f1_score(truth, guessed, average="macro")),
+        "calibration_error": expected_calibration_error(
+            probabilities, labels.encode(classes, test)
+        ),
         "right": base64.b64encode(np.packbits(right).tobytes()).decode(),
         "test_nodes": len(test),
-        "training_nodes": len(labels.labelled(training_parts(data)[0], "train")),
+        "test_share": len(test) / len(known),
     }
 
 
@@ -122,15 +142,20 @@ def known_settings(model: Any) -> Any:
 
 
 def _refit_seconds(model: Any, data: Dataset) -> float | None:
-    """Time of a fit without the search; on a copy, so that nothing is there from before."""
+    """Time of a fit without the search; on a copy, so that nothing is there from before.
+
+    None if that fails: what was found before is not lost for it.
+    """
     again = known_settings(model)
     if again is None:
         return None
     train, val, _ = training_parts(data)
-    graph = Graph.from_canonical(data.graph.adjacency, data.graph.features)
-    started = time.perf_counter()
-    again.fit(graph, data.labels, train, val)
-    return time.perf_counter() - started
+    with contextlib.suppress(Exception):
+        graph = Graph.from_canonical(data.graph.adjacency, data.graph.features)
+        started = time.perf_counter()
+        again.fit(graph, data.labels, train, val)
+        return time.perf_counter() - started
+    return None
 
 
 def _warm_up(job: Job) -> None:
@@ -141,7 +166,7 @@ def _warm_up(job: Job) -> None:
     elif sp.issparse(X):
         words = sp.csr_array(np.abs(small.graph.features).astype(X.dtype))
         small = replace(small, graph=small.graph.with_features(words))
-    model = CONTESTANTS[job.method].estimator("", job.seed, threads=job.threads)
+    model = replace(job, known_as="").estimator()
     if "epochs" in model.get_params(deep=False):
         model.set_params(epochs=2)
     split = small.split
@@ -150,17 +175,18 @@ def _warm_up(job: Job) -> None:
 
 def _forget_peak() -> None:
     if sys.platform == "linux":
-        Path("/proc/self/clear_refs").write_text(FORGET_PEAK)
+        with contextlib.suppress(OSError):  # not every container allows it
+            Path("/proc/self/clear_refs").write_text(FORGET_PEAK)
 
 
 def _peak_bytes() -> int | None:
-    """The most memory that this process had since `_forget_peak`, or ever; None on Windows."""
+    """The most memory that this process had since `_forget_peak`, or ever; None if unknown."""
     if sys.platform == "linux":
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
-    if sys.platform == "win32":
-        return None
-    import resource
+        lines = Path("/proc/self/status").read_text().splitlines()
+        peaks = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+        return peaks[0] if peaks else None
+    if sys.platform == "darwin":
+        import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return None

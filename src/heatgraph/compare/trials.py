@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -29,14 +31,19 @@ Report = Callable[[str, str, float, int, int], None]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods, data and splits by name, seeds, noise; what there is to compare."""
+    """Methods, data and splits by name, seeds, noise; what there is to compare.
+
+    `known_as` is the name that authors may have settings for; a table of one's own has none.
+    """
 
     methods: list[str]
     data: Dataset
     splits: dict[str, Split]
     seeds: int = 5
     noise: float = 0.0
+    known_as: str = ""
     threads: int | None = None
+    memory: str | None = None
 
     def seeds_of(self, method: str) -> range:
         """Seeds that matter to a method: one, unless it or the data are random."""
@@ -52,14 +59,15 @@ class Comparison:
 
     def _entry(self, method: str, name: str, split: Split, seed: int) -> Entry:
         data = replace(self.data, splits={name: split})
-        job = Job(method, data, seed, self.noise, self.threads)
+        job = Job(method, data, self.known_as, seed, self.noise, self.threads, self.memory)
         setting = {"method": method, "dataset": self.data.name, "split": name, "noise": self.noise,
                    "seed": seed}  # fmt: skip
-        # Times of another machine do not count here.
+        # Times of another machine, and results of another version, do not count here.
         details = {
-            "settings": described(method, self.data.name),
-            "machine": describe_machine() | {"threads": self.threads},
-            "split": [len(part) for part in (split.train, split.val, split.test)],
+            "versions": {name: version(name) for name in ("heatgraph", *CONTESTANTS[method].needs)},
+            "settings": described(method, self.known_as),
+            "machine": describe_machine() | {"threads": self.threads, "memory": self.memory},
+            "split": _digest(split),
         }
         return Entry(setting, lambda report: isolated(job, report), details)
 
@@ -114,6 +122,13 @@ def _run(
     results.add(entry, result, result["fit_seconds"] + result["predict_seconds"])
 
 
+def _digest(split: Split) -> str:
+    digest = hashlib.sha256()
+    for part in (split.train, split.val, split.test):
+        digest.update(f"{len(part)} ".encode() + part.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
 def records(comparison: Comparison, results: Results) -> dict[str, Records]:
     """What is known of every method."""
     return {method: results.of(comparison.entries(method)) for method in comparison.methods}
@@ -121,8 +136,8 @@ def records(comparison: Comparison, results: Results) -> dict[str, Records]:
 
 def reason(comparison: Comparison, results: Results, method: str) -> str | None:
     """Why a method has no result, or not all of them."""
-    found = (results.why_not(entry) for entry in comparison.entries(method))
-    return next(filter(None, found), None)
+    missing = (entry for entry in comparison.entries(method) if entry not in results)
+    return next(filter(None, map(results.why_not, missing)), None)
 
 
 def splits_of(data: Dataset, count: int | None) -> dict[str, Split]:
@@ -137,18 +152,18 @@ def splits_of(data: Dataset, count: int | None) -> dict[str, Split]:
     own = _own_split(data)
     if count is None and own is not None:
         return {OWN: own}
+    if count is None and data.splits:
+        raise InputError(
+            "the split names no test nodes to judge methods by. Draw random ones: --splits 5."
+        )
     make = _dealer(data, own)
     return {f"random {seed}": make(seed) for seed in range(count or SPLITS)}
 
 
 def _own_split(data: Dataset) -> Split | None:
-    if not data.splits:
-        return None
     train, val, test = training_parts(data)
     if train is None or test is None:
-        raise InputError(
-            "the split names no test nodes to judge methods by. Draw random ones: --splits 5."
-        )
+        return None
     return Split(train, np.empty(0, dtype=np.int64) if val is None else val, test)
 
 
@@ -157,10 +172,15 @@ def _dealer(data: Dataset, own: Split | None) -> Callable[[int], Split]:
     if own is None:
         return lambda seed: fraction_split(labels, stratify=True, seed=seed)
     read = Labels.read(labels, data.graph.num_nodes)
-    counts = np.bincount(read.encode(read.classes(own.train), own.train))
+    known = np.flatnonzero(read.known)
+    classes = read.classes(known)
+    learned, all_of = (
+        np.bincount(read.encode(classes, nodes), minlength=len(classes))
+        for nodes in (own.train, known)
+    )
     sizes = [len(part) for part in (own.train, own.val, own.test)]
-    if len(set(counts.tolist())) == 1:
-        each = int(counts[0])
+    each = int(learned[0])
+    if (learned == each).all() and (all_of >= each).all() and sum(sizes) <= len(known):
         return lambda seed: random_split(labels, each, sizes[1], sizes[2], seed=seed)
-    shares = [size / int(read.known.sum()) for size in sizes]
+    shares = [size / len(known) for size in sizes]
     return lambda seed: fraction_split(labels, shares, stratify=True, seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +29,22 @@ NOTHING = "–"
 SIGNIFICANT = 0.05
 # Measures of a run, in percent.
 SHARES = ("accuracy", "macro_f1", "calibration_error")
-LEARNED = ("epochs", "validation_accuracy")
 
 
 def rows(comparison: Comparison, results: Results) -> list[dict[str, Any]]:
     """A row of plain values for every method."""
     known = records(comparison, results)
-    found = [_row(method, known, reason(comparison, results, method)) for method in known]
+    several = len(comparison.splits) > 1
+    found = []
+    for method in known:
+        row = _row(method, known, several)
+        row["planned"] = len(comparison.entries(method))
+        found.append(row | {"failed": reason(comparison, results, method)})
     adjusted = corrected([row["p"] for row in found])
     return [row | {"p_corrected": p} for row, p in zip(found, adjusted, strict=True)]
 
 
-def _row(method: str, known: Mapping[str, Records], why_not: str | None) -> dict[str, Any]:
+def _row(method: str, known: Mapping[str, Records], several: bool) -> dict[str, Any]:
     own, contestant = known[method], CONTESTANTS[method]
     row: dict[str, Any] = {
         "method": method,
@@ -60,31 +64,31 @@ def _row(method: str, known: Mapping[str, Records], why_not: str | None) -> dict
     row["parameters"] = max(own.values("parameters"), default=None)
     difference = None
     if method != REFERENCE:
-        difference = _difference(own, known[REFERENCE])
+        difference = _difference(own, known[REFERENCE], several)
     row["difference"] = 100 * difference.mean if difference else None
     margin = difference.margin if difference else None
     row["difference_margin"] = None if margin is None else 100 * margin
     row["p"] = difference.p if difference else None
-    row["failed"] = why_not
     return row
 
 
-def _difference(own: Records, reference: Records) -> Difference | None:
-    """How much more accurate than DGC, over what both were run on."""
+def _difference(own: Records, reference: Records, several: bool) -> Difference | None:
+    """How much more accurate than DGC: over splits if there are several, else over test nodes."""
     ours, theirs = _by_split(own), _by_split(reference)
     shared = [split for split in theirs if split in ours]
     if not shared:
         return None
-    if shared == [OWN] or len(shared) == 1:
-        pair = [np.mean([rights(result) for result in side[shared[0]]], axis=0)
-                for side in (ours, theirs)]  # fmt: skip
+    if not several:
+        pair = [
+            np.mean([rights(result) for result in side[shared[0]]], axis=0)
+            for side in (ours, theirs)
+        ]
         return over_nodes(pair[0] - pair[1])
-    means = [[np.mean([result["accuracy"] for result in side[split]]) for split in shared]
-             for side in (ours, theirs)]  # fmt: skip
-    first = theirs[shared[0]][0]
-    return over_splits(
-        np.subtract(means[0], means[1]), first["test_nodes"] / first["training_nodes"]
-    )
+    means = [
+        [np.mean([result["accuracy"] for result in side[split]]) for split in shared]
+        for side in (ours, theirs)
+    ]
+    return over_splits(np.subtract(means[0], means[1]), theirs[shared[0]][0]["test_share"])
 
 
 def _by_split(found: Records) -> dict[str, list[dict[str, Any]]]:
@@ -105,16 +109,22 @@ def document(comparison: Comparison, results: Results, found: list[dict[str, Any
         if comparison.noise
         else ""
     )
+    choosing = (
+        "*validated* methods choose what is open (T, steps, scaling, weight decay) on validation "
+        "nodes; *published* ones have the settings of their authors, those for this data set if "
+        "there are any, and stop early on validation nodes."
+        if len(split.val)
+        else "*validated* methods choose what is open (T, steps, scaling, weight decay) by "
+        "cross-validation, since there are no validation nodes; *published* ones have the settings "
+        "of their authors, those for this data set if there are any, and train to the end."
+    )
     preface: list[Part] = [
         f"{data.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
         f"{graph.num_features:,} features; {splits}, with {len(split.train):,} nodes to learn "
         f"from, {len(split.val):,} to choose by and {len(split.test):,} to judge by.{noise}",
-        "Two protocols: *validated* methods choose what is open (T, steps, scaling, weight decay) "
-        "on validation nodes; *published* ones have the settings of their authors, those for this "
-        "data set if there are any, and stop early on validation nodes. No test node has a part "
-        "in it.",
+        f"Two protocols: {choosing} No test node has a part in it.",
     ]
-    parts: list[Part] = [_table(found), _legend(count)]
+    parts: list[Part] = [_quality(found), _cost(found), _legend(count)]
     parts += [f"**{row['title']}** failed: {row['failed']}" for row in found if row["failed"]]
     chart = _chart(found)
     if chart is not None:
@@ -128,32 +138,44 @@ def document(comparison: Comparison, results: Results, found: list[dict[str, Any
     )
 
 
-def _table(found: list[dict[str, Any]]) -> Table:
-    head = ["method", "protocol", "accuracy", "macro-F1", "calibration error", "fit",
-            "without search", "predict",
-            "memory", "parameters", "against DGC"]  # fmt: skip
-    return Table("Test nodes", head, [_cells(row) for row in found], 2)
+def _quality(found: list[dict[str, Any]]) -> Table:
+    head = ["method", "protocol", "accuracy", "macro-F1", "calibration error", "against DGC"]
+    rows: list[list[str | Cell]] = []
+    for row in found:
+        cells: list[str | Cell] = [Cell(NOTHING, "failed"), *[NOTHING] * 3]
+        if row["runs"]:
+            spread = row["accuracy_spread"]
+            accuracy = f"{row['accuracy']:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
+            cells = [
+                Cell(accuracy, f"n = {row['runs']}" + _of(row)),
+                f"{row['macro_f1']:.1f}",
+                f"{row['calibration_error']:.1f}",
+                _compared(row),
+            ]
+        rows.append([row["title"], row["protocol"], *cells])
+    return Table("How well: test nodes, in percent", head, rows, 2)
 
 
-def _cells(row: dict[str, Any]) -> list[str | Cell]:
-    if not row["runs"]:
-        return [row["title"], row["protocol"], Cell(NOTHING, "failed"), *[NOTHING] * 8]
-    spread = row["accuracy_spread"]
-    accuracy = f"{row['accuracy']:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
-    peak, parameters = row["peak_bytes"], row["parameters"]
-    return [
-        row["title"],
-        row["protocol"],
-        Cell(accuracy, f"n = {row['runs']}"),
-        f"{row['macro_f1']:.1f}",
-        f"{row['calibration_error']:.1f}",
-        seconds(row["fit_seconds"]),
-        NOTHING if row["refit_seconds"] is None else seconds(row["refit_seconds"]),
-        seconds(row["predict_seconds"]),
-        NOTHING if peak is None else readable_bytes(peak),
-        f"{parameters:,}" if parameters else NOTHING,
-        _compared(row),
+def _of(row: dict[str, Any]) -> str:
+    return "" if row["runs"] == row["planned"] else f" of {row['planned']}"
+
+
+def _cost(found: list[dict[str, Any]]) -> Table:
+    head = ["method", "fit", "without search", "predict", "memory", "parameters"]
+    rows = [
+        [
+            row["title"],
+            *(_shown(seconds, row[f"{part}_seconds"]) for part in ("fit", "refit", "predict")),
+            _shown(readable_bytes, row["peak_bytes"]),
+            _shown("{:,}".format, row["parameters"] or None),
+        ]
+        for row in found
     ]
+    return Table("At what cost", head, rows)
+
+
+def _shown(form: Callable[[Any], str], value: Any) -> str:
+    return NOTHING if value is None else form(value)
 
 
 def _compared(row: dict[str, Any]) -> str | Cell:
@@ -164,7 +186,7 @@ def _compared(row: dict[str, Any]) -> str | Cell:
     if p is None:
         return text
     told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Cell(f"{text} ± {margin:.1f}", told, p < SIGNIFICANT)
+    return Cell(text if margin is None else f"{text} ± {margin:.1f}", told, p < SIGNIFICANT)
 
 
 def _legend(splits: int) -> str:

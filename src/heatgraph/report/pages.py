@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html import escape
 
 from heatgraph.report.charts import panel_svg
-from heatgraph.report.document import Cell, Chart, Document, Part, Scatter, Table
+from heatgraph.report.document import Cell, Chart, Document, Part, Points, Scatter, Table
 from heatgraph.report.markdown import MARK
 
 STYLE = """
@@ -32,6 +32,7 @@ code { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; backgrou
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; margin: 1rem 0; font-size: .93rem; }
 figure { margin: 1.2rem 0; display: flex; flex-wrap: wrap; gap: .6rem; }
 figure img { width: 26rem; max-width: 100%; height: auto; flex: 0 1 auto; }
+figure.large img { width: 46rem; }
 figure.small img { width: calc(20% - .5rem); min-width: 9.5rem; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; flex: 1 0 100%; }
 .table { overflow-x: auto; margin: 1rem 0; }
@@ -94,11 +95,11 @@ def _part(part: Part) -> Iterator[str]:
     if isinstance(part, Table):
         yield from _table(part)
     elif isinstance(part, Chart):
-        small = ' class="small"' if isinstance(part.panels[0].content, Scatter) else ""
-        yield f"<figure{small}>"
+        size = {Scatter: ' class="small"', Points: ' class="large"'}
+        yield f"<figure{size.get(type(part.panels[0].content), '')}>"
         for panel in part.panels:
             drawn = base64.b64encode(panel_svg(panel)).decode()
-            words = escape(f"{panel.title}. {part.caption}")
+            words = escape(f"{panel.title}. {part.caption}" if panel.title else part.caption)
             yield f'<img src="data:image/svg+xml;base64,{drawn}" alt="{words}">'
         yield f"<figcaption>{_inline(part.caption)}</figcaption></figure>"
     else:

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph.baselines.gnn.recipes import RECIPES, Recipe, recipe_for
+from heatgraph.baselines.gnn.recipes import FIXED_LAYERS, RECIPES, Recipe, recipe_for
 from heatgraph.classifier import read_seed
 from heatgraph.crew import thread_count
 from heatgraph.entries import whole_number
@@ -40,6 +40,9 @@ from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
 from heatgraph.tuning import Progress
 
 Array = npt.NDArray[Any]
+# Options that need not be whole, and such that may be zero; all others are counts.
+FRACTIONS = ("alpha", "time", "threshold", "own_weight", "tol", "inner_dropout", "encoder_rate")
+MAY_BE_ZERO = ("threshold", "inner_dropout", "encoder_epochs")
 # Settings of a recipe that are parameters of the estimator, beside `options`.
 SETTINGS = (
     "hidden", "layers", "dropout", "learning_rate", "weight_decay", "epochs", "patience",
@@ -210,8 +213,9 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
                 name.removeprefix("network."): torch.from_numpy(value.copy())
                 for name, value in tensors.items()
             }
-            if not all(bool(torch.isfinite(value).all()) for value in state.values()):
-                raise ValueError("weights are not finite")
+            for value in state.values():
+                if value.dtype != torch.float32 or not bool(torch.isfinite(value).all()):
+                    raise ValueError("weights are not finite numbers in float32")
             try:
                 module.load_state_dict(state, assign=True)
             except RuntimeError as error:
@@ -260,6 +264,8 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"options of {self.network} are: {listed}. Got {', '.join(sorted(unknown))}."
             )
+        if self.network in FIXED_LAYERS and given.get("layers", authors.layers) != authors.layers:
+            raise InputError(f"{self.network} has a fixed number of layers. Got {self.layers!r}.")
         return _checked(replace(authors, **given, options=authors.options | (self.options or {})))
 
     def _inputs(self, graph: Graph, scaling: Scaling, recipe: Recipe) -> tuple[Any, ...]:
@@ -321,14 +327,27 @@ def _checked(recipe: Recipe) -> Recipe:
     """Refuse settings that no network can have."""
     for name in ("hidden", "layers", "epochs", "patience"):
         whole_number(getattr(recipe, name), name)
-    if not 0 <= recipe.dropout < 1:
+    if not _is_number(recipe.dropout) or not 0 <= recipe.dropout < 1:
         raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
-    if not recipe.learning_rate > 0 or not recipe.weight_decay >= 0:
+    rate, decay = recipe.learning_rate, recipe.weight_decay
+    if not _is_number(rate) or not _is_number(decay) or not rate > 0 or not decay >= 0:
         raise InputError(
-            "learning_rate must be > 0 and weight_decay >= 0. Got "
-            f"{recipe.learning_rate!r} and {recipe.weight_decay!r}."
+            f"learning_rate must be > 0 and weight_decay >= 0. Got {rate!r} and {decay!r}."
         )
+    for name, value in recipe.options.items():
+        if name == "method" and isinstance(value, str):
+            continue
+        least = 0 if name in MAY_BE_ZERO else 1e-12
+        whole = name not in FRACTIONS
+        if not _is_number(value) or value < least or (whole and int(value) != value):
+            kind = "a whole number" if whole else "a number"
+            raise InputError(f"option {name} must be {kind} {'>= 0' if not least else '> 0'}. "
+                             f"Got {value!r}.")  # fmt: skip
     return recipe
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 @contextlib.contextmanager

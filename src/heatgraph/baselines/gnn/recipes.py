@@ -55,6 +55,7 @@ INFOMAX = Recipe(
     "Veličković et al. 2019", hidden=512, dropout=0.0, weight_decay=0.0, epochs=100,
     options={"encoder_epochs": 1000, "encoder_patience": 20, "encoder_rate": 0.001},
 )  # fmt: skip
+RANDOM_INFOMAX = replace(INFOMAX, options=INFOMAX.options | {"encoder_epochs": 0})
 
 RECIPES: dict[str, Recipe] = {
     "gcn": Recipe(KIPF, decays_first_only=True),
@@ -80,7 +81,7 @@ RECIPES: dict[str, Recipe] = {
         options={"inner_dropout": 0.9, "method": "rk4"},
     ),
     "dgi": INFOMAX,
-    "dgi-random": replace(INFOMAX, options=INFOMAX.options | {"encoder_epochs": 0}),
+    "dgi-random": RANDOM_INFOMAX,
     "fastgcn": Recipe(
         "Chen, Ma and Xiao 2018", dropout=0.0, decays_first_only=True,
         options={"batch": 256, "samples": 400},
@@ -101,7 +102,11 @@ SPECIAL: dict[tuple[str, str], Recipe] = {
     ("graphheat", "citeseer"): replace(HEAT, options={"time": 4.5}),
     ("graphheat", "pubmed"): replace(HEAT, options={"time": 3.0}),
     ("dgi", "pubmed"): replace(INFOMAX, hidden=256),
+    ("dgi-random", "pubmed"): replace(RANDOM_INFOMAX, hidden=256),
 }
+
+# Whose number of layers is part of what they are.
+FIXED_LAYERS = ("gat", "appnp", "cgnn", "gcde", "dgi", "dgi-random", "fastgcn", "sgc")
 
 
 def recipe_for(network: str, dataset: str | None = None) -> Recipe:
