@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from heatgraph.baselines.on_graphs import GraphClassifier
 from heatgraph.classifier import DGCClassifier
 from heatgraph.diffusion import diffuse_many
 from heatgraph.entries import whole_number
@@ -42,7 +41,7 @@ from heatgraph.tuning import Progress
 Array = npt.NDArray[Any]
 
 
-class StackedClassifier(ClassifierMixin, BaseEstimator):
+class StackedClassifier(GraphClassifier):
     """Softmax regression on features that a subclass makes of a graph.
 
     A subclass has the parameters below beside its own, lists its candidates, and makes features.
@@ -179,23 +178,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
         self.weight_decay_ = head.weight_decay_
         self.validation_accuracy_ = head.validation_accuracy_
 
-    def _own_graph(self, graph: Graph | None) -> Graph:
-        check_is_fitted(self)
-        if graph is None:
-            graph = getattr(self, "graph_", None)
-            if graph is None:
-                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
-        check_graph(graph)
-        return graph
-
     def _read(self, graph: Graph | None, nodes: Any) -> Graph:
         """The nodes to predict, as a graph without edges."""
-        graph = self._own_graph(graph)
-        if graph.num_features != self.n_features_in_:
-            raise InputError(
-                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
-                f"with {graph.num_features:,}."
-            )
+        graph = self._graph_to_label(graph)
         rows = None if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
         return _edgeless(self._features(self._scaled(graph), rows, **self.setting_))
 
@@ -222,11 +207,6 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):
         if len(counted) == 0:
             raise InputError("there is no labelled node to score.")
         return self.head_.score(self._read(graph, counted), labels.values[counted])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _edgeless(X: Array) -> Graph:

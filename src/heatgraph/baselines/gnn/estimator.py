@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph.baselines.gnn.recipes import FIXED_LAYERS, RECIPES, Recipe, recipe_for
+from heatgraph.baselines.on_graphs import GraphClassifier
 from heatgraph.classifier import read_seed
 from heatgraph.crew import thread_count
 from heatgraph.entries import whole_number
@@ -49,7 +49,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-class GNNClassifier(ClassifierMixin, BaseEstimator):
+class GNNClassifier(GraphClassifier):
     """Label nodes by a graph neural network (extra: gnn).
 
     Parameters
@@ -277,22 +277,8 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
         tensor = features.feature_tensor(X, sparse=network.sparse_features)
         return network.see(graph, tensor, recipe)
 
-    def _own_graph(self, graph: Graph | None) -> Graph:
-        check_is_fitted(self)
-        if graph is None:
-            graph = getattr(self, "graph_", None)
-            if graph is None:
-                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
-        check_graph(graph)
-        return graph
-
     def _scores(self, graph: Graph | None, nodes: Any) -> Array:
-        graph = self._own_graph(graph)
-        if graph.num_features != self.n_features_in_:
-            raise InputError(
-                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
-                f"with {graph.num_features:,}."
-            )
+        graph = self._graph_to_label(graph)
         rows = slice(None) if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
         with _torch(self.n_threads) as (torch, networks, _), torch.no_grad():
             if networks.NETWORKS[self.network].one_graph and graph.num_nodes != self._num_nodes:
@@ -303,11 +289,6 @@ class GNNClassifier(ClassifierMixin, BaseEstimator):
                 )
             scores = self.network_(*self._inputs(graph, self.scaling_, self.recipe_)).numpy()
         return np.asarray(scores[rows])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def authors_network(network: str, dataset: str | None = None, **changed: Any) -> GNNClassifier:
