@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
@@ -181,7 +181,7 @@ def describe_run(command: str) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
-            **{name: version(name) for name in EXTRAS if find_spec(name)},
+            **versions_of(EXTRAS),
         },
         "machine": describe_machine(),
     }
@@ -204,6 +204,11 @@ def circumstances(runs: list[dict[str, Any]]) -> Table:
     ]
     head = ["begun (UTC)", "command", "machine", "versions"]
     return Table("Runs that these numbers are from", head, rows, len(head))
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of those that are installed."""
+    return {name: version(name) for name in packages if find_spec(name)}
 
 
 @cache

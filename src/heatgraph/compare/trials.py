@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from heatgraph.datasets.splits import Split, fraction_split, random_split
 from heatgraph.errors import InputError
 from heatgraph.labels import Labels
 from heatgraph.report.summary import training_parts
-from heatgraph.results import Entry, Records, Results, describe_machine
+from heatgraph.results import Entry, Records, Results, describe_machine, versions_of
 
 # Random splits of data that come without one.
 SPLITS = 5
@@ -64,7 +63,7 @@ class Comparison:
                    "seed": seed}  # fmt: skip
         # Times of another machine, and results of another version, do not count here.
         details = {
-            "versions": {name: version(name) for name in ("heatgraph", *CONTESTANTS[method].needs)},
+            "versions": versions_of(("heatgraph", *CONTESTANTS[method].needs)),
             "settings": described(method, self.known_as),
             "machine": describe_machine() | {"threads": self.threads, "memory": self.memory},
             "split": _digest(split),
