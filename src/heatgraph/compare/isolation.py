@@ -78,7 +78,8 @@ def _work(there: Connection) -> None:
     """What the process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one is told, and ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.dup2(2, 1)  # what a library prints is no part of a report
+    with contextlib.suppress(OSError):  # there may be no standard error
+        os.dup2(2, 1)  # what a library prints is no part of a report
     warnings.simplefilter("ignore")
     last = 0.0
 
