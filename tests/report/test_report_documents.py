@@ -6,7 +6,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
+from heatgraph.report import charts
 from heatgraph.report.charts import panel_svg, write_chart
 from heatgraph.report.document import (
     Bars,
@@ -14,6 +16,7 @@ from heatgraph.report.document import (
     Chart,
     Document,
     Panel,
+    Points,
     Scatter,
     Section,
     Series,
@@ -179,3 +182,18 @@ def test_points_are_an_image_inside_the_svg():
     drawn = panel_svg(CHART.panels[2])
     (image,) = re.findall(rb"data:image/png;base64,([^\"]+)", drawn)
     assert base64.b64decode(image).startswith(b"\x89PNG")
+
+
+def test_every_point_has_its_name_and_no_name_covers_another():
+    rng = np.random.default_rng(3)
+    names = [f"method {number}" for number in range(25)]
+    x, y = 10 ** rng.uniform(0, 2, 25), rng.uniform(80, 84, 25)
+    points = Points(names, x.tolist(), y.tolist(), [0.3] * 25)
+    figure = charts._figure([Panel("", points, "x", "y", "x")], 1)
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    written = {text.get_text(): Text.get_window_extent(text) for text in axes.texts}
+    assert set(written) == set(names)
+    boxes = list(written.values())
+    for number, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:number])

@@ -22,9 +22,8 @@ FORMATS = ("png", "svg")
 SIZE, SMALL, LARGE = (4.6, 3.6), (2.6, 2.8), (7.2, 5.0)
 # Where a name may stand beside its point, in typographic points; the nearest first.
 NAME_PLACES = [
-    (side, rise) for rise in (0, 9, -9, 18, -18, 27, -27, 36, -36, 48, -48, 60, -60, 75, -75)
-    for side in (7, -7)
-]  # fmt: skip
+    (side, sign * rise) for rise in range(0, 200, 9) for sign in (1, -1) for side in (7, -7)
+]
 
 
 def panel_svg(panel: Panel) -> bytes:
@@ -126,6 +125,7 @@ def _draw_named_points(axes: Any, points: Points) -> None:
 
 def _name_points(axes: Any, points: Points) -> None:
     """Write names beside points, each at the first place where it covers no other and no point."""
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
     places = axes.transData.transform(list(zip(points.x, points.y, strict=True)))
@@ -145,14 +145,14 @@ def _name_points(axes: Any, points: Points) -> None:
                 arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"} if rise else None,
                 parse_math=False,
             )
-            box = text.get_window_extent()
-            fits = box.x0 >= inside.x0 and box.x1 <= inside.x1
+            text.get_window_extent()  # puts it into its place
+            box = Text.get_window_extent(text)  # without the line that leads to it
+            fits = inside.x0 <= box.x0 and box.x1 <= inside.x1
+            fits = fits and inside.y0 <= box.y0 and box.y1 <= inside.y1
             if fits and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
                 break
             text.remove()
-        else:
-            continue
-        taken.append(box)
 
 
 def _draw_bars(axes: Any, bars: Bars) -> None:
