@@ -74,12 +74,12 @@ class Dataset:
         """What tells whether data are the same as another time: a hash of all but the name."""
         graph, X = self.graph, self.graph.features
         arrays = [graph.indptr, graph.indices]
-        arrays += [] if graph.weights is None else [graph.weights]
-        if X is not None:
-            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
         if self.labels is not None:
             labels = np.asarray(self.labels)
             arrays.append(labels.astype(str) if labels.dtype == object else labels)
+        arrays += [] if graph.weights is None else [graph.weights]
+        if X is not None:
+            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
         for split in self.splits.values():
             arrays += [split.train, split.val, split.test]
         digest = hashlib.sha256()
