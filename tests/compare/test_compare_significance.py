@@ -1,5 +1,7 @@
 """Tests of significance, against SciPy's, McNemar's and by hand."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,15 +12,22 @@ from heatgraph.compare import significance
 from heatgraph.compare.significance import corrected, over_nodes, over_splits
 
 
-@pytest.mark.parametrize(("better", "worse"), [(5, 0), (9, 2), (7, 7), (1, 0), (3, 0)])
+@pytest.mark.parametrize(("better", "worse"), [(5, 0), (9, 2), (7, 7), (1, 0), (900, 700)])
 def test_over_nodes_is_mcnemars_exact_test(better, worse):
     d = np.concatenate([np.ones(better), -np.ones(worse), np.zeros(100)])
     expected = stats.binomtest(better, better + worse).pvalue
     assert over_nodes(d).p == pytest.approx(expected)
 
 
+def test_means_over_seeds_are_tested_exactly_if_they_are_few():
+    d = np.array([1.0, 0.5, 0.5, -0.25, 0.0])
+    signs = np.array(list(itertools.product([-1, 1], repeat=4)))
+    expected = np.mean(np.abs(signs @ d[:4]) >= d.sum())
+    assert over_nodes(d).p == pytest.approx(expected)
+
+
 def test_many_nodes_are_as_good_as_normal(monkeypatch):
-    d = np.random.default_rng(0).choice([-1, -0.4, 0, 0.2, 1], 1500, p=[0.1, 0.1, 0.6, 0.1, 0.1])
+    d = np.random.default_rng(0).choice([-1, -0.4, 0, 0.2, 1], 900, p=[0.1, 0.1, 0.6, 0.1, 0.1])
     drawn = over_nodes(d).p
     monkeypatch.setattr(significance, "MANY", 10)
     assert over_nodes(d).p == pytest.approx(drawn, abs=0.03)

@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 # Changes of signs that are tried, where they are too many to try all.
 CHANGES = 9_999
 # With so many differences their sum is as good as normal.
-MANY = 2_000
+MANY = 500
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,20 @@ def _sign_changes(differences: Array) -> float:
 
     if len(differences) == 0:
         return 1.0
+    if np.ptp(np.abs(differences)) == 0:
+        return float(stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue)
     if len(differences) > MANY:
         z = abs(differences.sum()) / np.sqrt((differences**2).sum())
         return float(2 * stats.norm.sf(z))
-    found = stats.permutation_test(
-        (differences,), np.sum, permutation_type="samples", n_resamples=CHANGES, vectorized=True,
-        batch=500, rng=np.random.default_rng(0),
-    ) if len(differences) > 1 else None  # fmt: skip
-    return 1.0 if found is None else float(found.pvalue)
+    drawn = stats.permutation_test(
+        (differences,),
+        np.sum,
+        permutation_type="samples",
+        n_resamples=CHANGES,
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    )
+    return float(drawn.pvalue)
 
 
 def corrected(p: list[float | None]) -> list[float | None]:

@@ -102,7 +102,7 @@ NETWORKS = Experiment(
         "nothing; their notebook looks at test accuracy while it trains, and that goes up and "
         "down by three points. GWNN comes out lower on Citeseer: without biases, with kernels "
         "whose rows sum to one, and with more patience it stays there, and only four times its "
-        "authors' weight decay helps, by half of the difference. They print the best of one run. "
+        "authors' weight decay helps, by half of the difference. Their code makes one run. "
         "GraphSAGE on Pubmed comes out higher.",
     ],
 )
