@@ -193,10 +193,12 @@ def _legend(splits: int) -> str:
     over = "test nodes" if splits == 1 else "splits, corrected for the nodes that they share"
     return (
         "Accuracy, macro-F1 and calibration error are in percent: means, with the standard "
-        "deviation over runs. Times are medians. *Fit* has the choice of settings in it, among "
-        "many candidates, and *without search* is a fit with those that were chosen; networks "
-        "choose nothing but when to stop. Memory is the most that a process had, libraries and "
-        "data included. *Against DGC* is the difference of accuracies with its 95 % interval, "
+        "deviation over runs. Probabilities of DGC and its kin are calibrated on validation nodes, "
+        "those of networks are as they come. Times are medians. *Fit* has the choice of settings "
+        "in it, among many candidates, and *without search* is a fit with those that were chosen; "
+        "networks choose nothing but when to stop. Memory is the most that a process had, "
+        "libraries and data included. *Against DGC* is the difference of accuracies with its 95 % "
+        "interval, "
         f"paired over {over}; p is corrected after Holm, and marked ◆ below {SIGNIFICANT}."
     )
 
