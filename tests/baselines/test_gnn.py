@@ -274,6 +274,43 @@ class TestWithTorch:
         scores = S @ join(states) @ w["read.lin.weight"].T + w["read.bias"]
         assert_allclose(model.decision_function(), scores, atol=1e-4)
 
+    def test_graphsage_with_an_lstm(self, torch):
+        """The neighbours of each node, and then nothing until all have as many."""
+        model = self.fitted("graphsage-lstm")
+        most = int((A > 0).sum(axis=1).max())
+        state = torch.from_numpy(self.scaled(model)).float()
+        with torch.no_grad():
+            for number, layer in enumerate(model.network_.layers):
+                state = torch.relu(state) if number else state
+                near = []
+                for row in A:
+                    listed = torch.zeros(most, state.shape[1])
+                    neighbours = state[torch.from_numpy(np.flatnonzero(row))]
+                    listed[: len(neighbours)] = neighbours
+                    near.append(layer.aggr_module.lstm(listed)[0][-1])
+                state = layer.lin_l(torch.stack(near)) + layer.lin_r(state)
+        assert_allclose(model.decision_function(), state.numpy(), atol=1e-4)
+
+    def test_jknet_with_an_lstm(self, torch):
+        """Each node weighs its states by what an LSTM in both directions says of them."""
+        model = self.fitted("jknet-lstm", layers=3)
+        w, jump = self.weights(model.network_), model.network_.jump
+        states, state = [], self.scaled(model)
+        for number in range(3):
+            state = S @ state @ w[f"layers.{number}.lin.weight"].T + w[f"layers.{number}.bias"]
+            state = np.maximum(state, 0)
+            states.append(state)
+        joined = np.zeros((90, 4))
+        for node in range(90):
+            own = np.array([state[node] for state in states])
+            with torch.no_grad():
+                read, _ = jump.lstm(torch.from_numpy(own).float())
+                say = jump.att(read)[:, 0].numpy()
+            weights = np.exp(say) / np.exp(say).sum()
+            joined[node] = weights @ own
+        scores = S @ joined @ w["read.lin.weight"].T + w["read.bias"]
+        assert_allclose(model.decision_function(), scores, atol=1e-4)
+
     def test_gwnn(self):
         model = self.fitted("gwnn", options={"time": 0.8, "threshold": 1e-3})
         w = self.weights(model.network_)
