@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from heatgraph import DGCClassifier
 from heatgraph.baselines.stacked import SIGNClassifier
 from heatgraph.compare import measures
-from heatgraph.compare.contestants import CONTESTANTS, LINEAR
+from heatgraph.compare.contestants import CONTESTANTS, LINEAR, Contestant
 from heatgraph.compare.isolation import RunFailed, isolated
 from heatgraph.compare.measures import (
     Job,
@@ -23,6 +23,7 @@ from heatgraph.compare.measures import (
     measure,
     rights,
 )
+from heatgraph.errors import InputError
 from heatgraph.schedule import require_memory
 
 
@@ -148,6 +149,16 @@ def _fall_down(*_):
 def test_a_process_that_fails_before_it_has_its_job():
     with pytest.raises(RunFailed, match="exit code 7"):
         isolated(Large(), silent)
+
+
+def test_a_method_that_diverges(data, monkeypatch):
+    class Diverging(DGCClassifier):
+        def predict_proba(self, graph=None, nodes=None):
+            return np.full((len(nodes), 3), np.nan)
+
+    monkeypatch.setitem(CONTESTANTS, "dgc", Contestant("DGC", lambda _: Diverging(T=1.0)))
+    with pytest.raises(InputError, match="its training diverged"):
+        measure(Job("dgc", data), silent)
 
 
 def test_a_second_fit_that_fails_costs_nothing(data, monkeypatch):

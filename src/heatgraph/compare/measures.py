@@ -22,6 +22,7 @@ from heatgraph.compare.contestants import CONTESTANTS
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.noise import disturbed
 from heatgraph.datasets.synthetic import make_block_graph
+from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.labels import Labels
 from heatgraph.report.summary import training_parts
@@ -80,6 +81,8 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     probabilities = model.predict_proba(None, test)
     predicted = time.perf_counter()
     peak = _peak_bytes()
+    if not np.isfinite(probabilities).all():
+        raise InputError("it gives probabilities that are not finite: its training diverged.")
     return judged(probabilities, model.classes_, data, test) | {
         "fit_seconds": fitted - started,
         "refit_seconds": _refit_seconds(model, data),
