@@ -103,7 +103,7 @@ def test_every_method_fails(run, made, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at processes as Linux lists them")
 @pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_stopped(start, tmp_path, number, code):
-    process = start("compare", "pubmed", "--models", "features,sgc", "-o", "out")
+    process = start("compare", "blocks", "--models", "features,sgc", "-o", "out")
     kept = tmp_path / "out" / FILE
     wait_for(kept.exists)
     wait_for(lambda: children(process.pid))
