@@ -13,10 +13,11 @@ from heatgraph.compare.isolation import RunFailed
 from heatgraph.compare.measures import measure
 from heatgraph.compare.significance import corrected, over_nodes, over_splits
 from heatgraph.compare.trials import Comparison, run, splits_of
-from heatgraph.compare.verdict import CSV, JSON, MARKDOWN, PAGE, RUNS, rows, write
+from heatgraph.compare.verdict import CSV, JSON, RUNS, rows, write
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
+from heatgraph.report.folder import MARKDOWN, PAGE
 from heatgraph.results import Results
 
 pytestmark = pytest.mark.usefixtures("in_this_process")

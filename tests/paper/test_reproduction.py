@@ -11,8 +11,9 @@ from heatgraph.paper import experiment as experiments_room
 from heatgraph.paper import fits
 from heatgraph.paper.catalogue import EXPERIMENTS, experiments
 from heatgraph.paper.experiment import Experiment, Materials, Scope
-from heatgraph.paper.reproduction import FIGURES, reasons, run_experiments, write_report
+from heatgraph.paper.reproduction import reasons, run_experiments, write_report
 from heatgraph.report.document import Cell, Table
+from heatgraph.report.folder import FIGURES
 from heatgraph.report.pages import _inline
 from heatgraph.results import FILE, Entry, Record, Records, Results
 

@@ -11,7 +11,7 @@ import typer
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
 from heatgraph.cli.reading import read_to_learn
-from heatgraph.cli.writing import tell_tables
+from heatgraph.cli.writing import check_folders, tell_tables
 
 if TYPE_CHECKING:
     from heatgraph.datasets.dataset import Dataset
@@ -63,15 +63,8 @@ def compare(
             help="Folder for all that is written; by default heatgraph-compare-...",
         ),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."
-        ),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Run also what the folder has results of.")
-    ] = False,
+    data: options.Data = None,
+    again: options.Again = False,
     *,
     tables: options.Tables,
     labels: options.Labels,
@@ -88,17 +81,15 @@ def compare(
     from heatgraph.errors import InputError
 
     wanted = chosen(DEFAULT if models is None else models)
-    if data is not None and not data.is_dir():
-        raise InputError(f"--data must name a folder that exists. Got '{data}'.")
-    if output is not None and output.exists() and not output.is_dir():
-        raise InputError(f"--output: {output} is a file. Name a folder.")
+    check_folders(data, output)
     dataset = (
         _named(voice, what, data)
         if edges is None
         else _read(voice, Path(what), edges, tables, labels, machine)
     )
     from heatgraph.compare.trials import Comparison, run, splits_of
-    from heatgraph.compare.verdict import CSV, JSON, PAGE, rows, write
+    from heatgraph.compare.verdict import CSV, JSON, rows, write
+    from heatgraph.report.folder import PAGE
     from heatgraph.results import FILE, Results
 
     there = [name for name in wanted if CONTESTANTS[name].is_installed]

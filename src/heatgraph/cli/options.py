@@ -187,6 +187,11 @@ Json = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Report nothing but errors.", rich_help_panel=_MACHINE)
 ]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."),
+]
+Again = Annotated[bool, typer.Option("--again", help="Run also what the folder has results of.")]
 Strict = Annotated[
     bool,
     typer.Option(

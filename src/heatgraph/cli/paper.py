@@ -10,7 +10,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.console import Voice
-from heatgraph.cli.writing import tell_tables
+from heatgraph.cli.writing import check_folders, tell_tables
 
 if TYPE_CHECKING:
     from heatgraph.paper.experiment import Experiment
@@ -52,15 +52,8 @@ def paper(
     quick: Annotated[
         bool, typer.Option("--quick", help="Less of everything: minutes instead of an hour.")
     ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."
-        ),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Run also what the folder has results of.")
-    ] = False,
+    data: options.Data = None,
+    again: options.Again = False,
     *,
     report: options.Report,
 ) -> None:
@@ -69,25 +62,20 @@ def paper(
     What is done is kept in the folder and not done again, so a run can be stopped and gone on with.
     """
     voice = Voice(report)
-    from heatgraph.errors import InputError
     from heatgraph.paper.catalogue import experiments
     from heatgraph.paper.experiment import Scope
     from heatgraph.paper.reproduction import (
-        MARKDOWN,
-        PAGE,
         command,
         reasons,
         run_experiments,
         write_report,
     )
+    from heatgraph.report.folder import MARKDOWN, PAGE
     from heatgraph.results import FILE, Results
 
     chosen = experiments(name)
-    if data is not None and not data.is_dir():
-        raise InputError(f"--data must name a folder that exists. Got '{data}'.")
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
-    if output.exists() and not output.is_dir():
-        raise InputError(f"--output: {output} is a file. Name a folder.")
+    check_folders(data, output)
     scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
     listed = [entry for experiment in chosen for entry in experiment.entries(scope)]
     output.mkdir(parents=True, exist_ok=True)

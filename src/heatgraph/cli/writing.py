@@ -29,6 +29,14 @@ def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | 
         taken.append(path)
 
 
+def check_folders(data: Path | None, output: Path | None) -> None:
+    """See that data are where they should be, and that results can have a folder."""
+    if data is not None and not data.is_dir():
+        raise InputError(f"--data must name a folder that exists. Got '{data}'.")
+    if output is not None and output.exists() and not output.is_dir():
+        raise InputError(f"--output: {output} is a file. Name a folder.")
+
+
 def is_standard(path: Path | None) -> bool:
     """Whether standard output is meant."""
     return str(path) == "-"

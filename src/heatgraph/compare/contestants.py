@@ -14,7 +14,7 @@ from typing import Any
 
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import authors_network
-from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
+from heatgraph.baselines.gnn.recipes import recipe_for
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
@@ -129,6 +129,3 @@ def described(name: str, dataset: str) -> dict[str, Any]:
         return asdict(recipe_for(name.removesuffix("-pyg"), dataset))
     model = CONTESTANTS[name].make(dataset)
     return {key: to_plain(value) for key, value in model.get_params(deep=False).items()}
-
-
-assert set(NETWORKS) == {f"{name}-pyg" if name in LINEAR else name for name in RECIPES}

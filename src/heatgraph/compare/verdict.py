@@ -15,15 +15,11 @@ from heatgraph.compare.contestants import CONTESTANTS, REFERENCE
 from heatgraph.compare.measures import rights
 from heatgraph.compare.significance import Difference, corrected, over_nodes, over_splits
 from heatgraph.compare.trials import OWN, Comparison, reason, records
-from heatgraph.files import whole_file
-from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Cell, Chart, Document, Panel, Part, Points, Section, Table
-from heatgraph.report.markdown import to_markdown
-from heatgraph.report.pages import to_html
+from heatgraph.report.folder import write_document, write_text
 from heatgraph.results import Records, Results, circumstances
 from heatgraph.schedule import readable_bytes
 
-FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
 CSV, JSON, RUNS = "comparison.csv", "comparison.json", "runs.csv"
 NOTHING = "–"
 SIGNIFICANT = 0.05
@@ -229,26 +225,16 @@ def write(folder: Path, comparison: Comparison, results: Results) -> Document:
     """Write all forms of the report into a folder."""
     found = rows(comparison, results)
     told = document(comparison, results, found)
-    figures = folder / FIGURES
-    figures.mkdir(exist_ok=True)
-    for section in told.sections:
-        for chart in section.charts:
-            write_chart(chart, figures)
+    write_document(told, folder)
     runs = [
         record.setting | {name: value for name, value in record.result.items() if name != "right"}
         for of_method in records(comparison, results).values()
         for record in of_method
     ]
     summary = {"dataset": comparison.data.name, "noise": comparison.noise, "methods": found}
-    for name, text in (
-        (PAGE, to_html(told)),
-        (MARKDOWN, to_markdown(told, FIGURES)),
-        (CSV, _csv(found)),
-        (RUNS, _csv(runs)),
-        (JSON, json.dumps(summary, indent=1, allow_nan=False)),
-    ):
-        with whole_file(folder / name) as file:
-            file.write(text.encode())
+    write_text(folder / CSV, _csv(found))
+    write_text(folder / RUNS, _csv(runs))
+    write_text(folder / JSON, json.dumps(summary, indent=1, allow_nan=False))
     return told
 
 

@@ -18,17 +18,13 @@ from heatgraph.errors import (
     MissingExtraError,
     StabilityWarning,
 )
-from heatgraph.files import whole_file
 from heatgraph.paper.catalogue import EXPERIMENTS
 from heatgraph.paper.comparison import LEGEND
 from heatgraph.paper.experiment import Experiment, Materials, Scope
-from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Document, Part, Section
-from heatgraph.report.markdown import to_markdown
-from heatgraph.report.pages import to_html
+from heatgraph.report.folder import write_document
 from heatgraph.results import Entry, Results, circumstances
 
-FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
 TITLE = "Decoupled Graph Convolution, reproduced"
 
 # Called with an experiment, what is at work in it, how many entries are done, and of how many.
@@ -107,17 +103,7 @@ def write_report(folder: Path, scope: Scope, results: Results) -> Document:
             entries += listed
     runs = results.runs_of(entries)
     document = Document(TITLE, [*_preface(scope), circumstances(runs)], sections)
-    figures = folder / FIGURES
-    figures.mkdir(exist_ok=True)
-    for section in sections:
-        for chart in section.charts:
-            write_chart(chart, figures)
-    for name, text in (
-        (PAGE, to_html(document)),
-        (MARKDOWN, to_markdown(document, FIGURES)),
-    ):
-        with whole_file(folder / name) as file:
-            file.write(text.encode())
+    write_document(document, folder)
     return document
 
 

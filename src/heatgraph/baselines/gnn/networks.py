@@ -194,21 +194,21 @@ def _see_weights(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
 
 
 def _see_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    return X, *structures.operator_entries(structures.normalised(graph))
+    return X, *structures.operator_entries(graph.operator().to_scipy())
 
 
 def _see_matrix(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    return X, structures.csr_tensor(structures.normalised(graph))
+    return X, structures.csr_tensor(graph.operator().to_scipy())
 
 
 def _see_smoothed(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    S = structures.normalised(graph)
+    S = graph.operator().to_scipy()
     SX = torch.from_numpy((S @ X.numpy()).astype("float32"))
     return SX, *structures.operator_entries(S)
 
 
 def _see_lazy_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    S = structures.normalised(graph, recipe.options["own_weight"])
+    S = structures.weighed(graph, recipe.options["own_weight"])
     return X, structures.csr_tensor(S)
 
 

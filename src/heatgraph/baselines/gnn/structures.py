@@ -42,8 +42,8 @@ def edge_weights(graph: Graph) -> Tensor:
     return torch.from_numpy(graph.adjacency.data.astype(np.float32))
 
 
-def normalised(graph: Graph, own_weight: float = 1.0) -> sp.csr_array:
-    r"""D^-1/2 (A + w I) D^-1/2 with the degrees D of A + w I; w = 1 gives S."""
+def weighed(graph: Graph, own_weight: float) -> sp.csr_array:
+    r"""D^-1/2 (A + w I) D^-1/2 with the degrees D of A + w I; w = 1 is the operator S."""
     A = sp.csr_array(graph.adjacency + own_weight * sp.eye_array(graph.num_nodes))
     root = sp.diags_array(A.sum(axis=1) ** -0.5)
     return sp.csr_array(root @ A @ root)

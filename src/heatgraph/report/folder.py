@@ -1,0 +1,30 @@
+"""A report in a folder: as a page, as Markdown, and its figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from heatgraph.files import whole_file
+from heatgraph.report.charts import write_chart
+from heatgraph.report.document import Document
+from heatgraph.report.markdown import to_markdown
+from heatgraph.report.pages import to_html
+
+FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
+
+
+def write_document(document: Document, folder: Path) -> None:
+    """Write a document in all its forms, each file whole or not at all."""
+    figures = folder / FIGURES
+    figures.mkdir(exist_ok=True)
+    for section in document.sections:
+        for chart in section.charts:
+            write_chart(chart, figures)
+    write_text(folder / PAGE, to_html(document))
+    write_text(folder / MARKDOWN, to_markdown(document, FIGURES))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, whole or not at all."""
+    with whole_file(path) as file:
+        file.write(text.encode())
