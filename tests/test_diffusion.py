@@ -215,7 +215,7 @@ def test_the_plan_is_what_happens(monkeypatch):
             diffuse(graph, scheme=scheme, n_threads=1, **options)
             done = [args for args in calls if args[2] > args[1]]
             assert len(done) == course.products * len(course.panels)
-            columns = sum(args[5].shape[1] for args in done)
+            columns = sum(args[6].shape[1] for args in done)
             assert columns == course.products * course.columns
 
 
@@ -244,7 +244,7 @@ class TestMemory:
             assert_array_equal(diffuse(graph, 4.0, memory_budget=budget), free)
 
     def test_too_little_is_refused(self):
-        with pytest.raises(MemoryBudgetError, match=r"needs 900.0 kB, budget 800.0 kB"):
+        with pytest.raises(MemoryBudgetError, match=r"needs 948.0 kB, budget 800.0 kB"):
             diffuse(big_graph(), 4.0, memory_budget="800kB")
 
     @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
@@ -261,14 +261,15 @@ class TestMemory:
         graph = graph.with_features(X)
         options = {"rows": rows, "n_threads": 1}
         need = plan(graph, scheme=schemes, **options).memory
-        assert 0.75 * need - 2**20 < peak(diffuse_many, graph, schemes, **options) < need + 2**20
+        taken = peak(diffuse_many, graph, schemes, **options)
+        assert abs(taken - need) < 0.05 * need
 
     @pytest.mark.parametrize("scheme", [Euler(3.0, 3), RungeKutta4(3.0, 3)])
     def test_literal_steps_keep_to_the_plan(self, scheme):
         graph = big_graph(n=20_000, edges=80_000, d=96)
         options = {"method": "steps", "n_threads": 1}
         need = plan(graph, scheme=scheme, **options).memory
-        assert 0.5 * need < peak(diffuse_many, graph, [scheme], **options) < need + 2**20
+        assert abs(peak(diffuse_many, graph, [scheme], **options) - need) < 0.05 * need
 
     @pytest.mark.parametrize("d", [8, 40, 100, 500])
     @pytest.mark.parametrize("threads", [1, 2, 8, 32])
@@ -276,8 +277,8 @@ class TestMemory:
         graph = big_graph(n=20_000, edges=80_000, d=d)
         size = graph.features.nbytes
         need = plan(graph, 6.0, n_threads=threads).memory
-        scale_and_diagonal = 2 * 20_000 * 4
-        assert size + need <= 4 * size + scale_and_diagonal
+        operator = 3 * 20_000 * 4
+        assert size + need <= 4 * size + operator
         assert peak(diffuse, graph, 6.0, n_threads=threads) <= need + 2**20
 
     def test_looking_for_collapse_keeps_to_the_budget(self):

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import signal
@@ -9,12 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from heatgraph import Euler, files
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.files import from_plain, read_tensors, to_plain, whole_file, write_tensors
+from heatgraph.files import (
+    from_plain,
+    map_tensors,
+    packed,
+    read_tensors,
+    to_plain,
+    whole_file,
+    write_tensors,
+)
 
+FORM = "a79e3b98bd81c22c7e4be62c269de2f129ef3c822daaf796c3bac247f2961582"
 CONTENT = {"name": "Übung", "numbers": [1, 2.5, None], "flag": True}
 TENSORS = {
     "b": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -36,6 +46,60 @@ def test_round_trip(path):
     for name, tensor in TENSORS.items():
         assert tensors[name].dtype == tensor.dtype
         np.testing.assert_array_equal(tensors[name], tensor)
+
+
+def test_arrays_read_are_ours_to_write_to_and_mapped_ones_are_not(path):
+    assert all(tensor.flags.writeable for tensor in read_tensors(path, "thing")[1].values())
+    content, tensors = map_tensors(path, "thing")
+    assert content == CONTENT
+    for name, tensor in TENSORS.items():
+        assert not tensors[name].flags.writeable
+        np.testing.assert_array_equal(tensors[name], tensor)
+
+
+@pytest.mark.parametrize("alignment", [files.PLAIN, files.MAPPED])
+def test_data_start_where_they_should(path, alignment):
+    for length in range(70):
+        write_tensors(path, "thing", {"x": "y" * length}, TENSORS, alignment)
+        raw = path.read_bytes()
+        assert (8 + int.from_bytes(raw[:8], "little")) % alignment == 0
+        assert read_tensors(path, "thing")[0] == {"x": "y" * length}
+
+
+def test_the_form_is_that_of_safetensors():
+    """Data are byte for byte as the library itself has them, and so is the rest of the header."""
+    random = np.random.default_rng(0)
+    tensors = {"scalar": np.array(2.5), "none": np.zeros((3, 0), dtype=np.int16)}
+    for name, dtype in files.DTYPES.items():
+        for prefix in ("Z", "a", "é"):
+            tensors[prefix + name] = random.integers(0, 2, (2, 3)).astype(dtype)
+    raw = packed("thing", CONTENT, tensors)
+    start = 8 + int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8:start])
+    tensors["scalar"] = tensors["scalar"].reshape(1)
+    theirs = save(tensors, metadata=header["__metadata__"])
+    end = 8 + int.from_bytes(theirs[:8], "little")
+    assert raw[start:] == theirs[end:]
+    assert header == json.loads(theirs[8:end])
+    for name, tensor in load(raw).items():
+        np.testing.assert_array_equal(tensor, tensors[name])
+
+
+def test_what_files_look_like_stays():
+    """Another order, checksum or header would be another form, and need another version."""
+    raw = packed("thing", {"a": [1, "ü"]}, {"x": np.arange(3, dtype=np.int32), "y": np.ones(1)})
+    assert hashlib.sha256(raw).hexdigest() == FORM
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "U3", "O", "M8[s]", ">f8"])
+def test_types_that_safetensors_lacks_are_refused(path, dtype):
+    before = path.read_bytes()
+    with pytest.raises(
+        InputError, match="x cannot be written into a file: its numbers are .* bool"
+    ):
+        write_tensors(path, "thing", {}, {"x": np.zeros(2, dtype=dtype)})
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_transposed_arrays_are_written_as_they_are_seen(path):
@@ -91,6 +155,7 @@ def header(text):
         (b"x" * 9, "not a model file"),
         (b"\x80\x04\x95pickle", "not a model file"),
         ((4 << 30).to_bytes(8, "little") + b"{", "not a model file"),
+        (header(b"[]"), "not a model file"),
         ((10**6).to_bytes(8, "little") + b"{}", "incomplete: its header alone has 1,000,000 bytes"),
         (header(b"{]"), "header is unreadable"),
         (header(b"{" + b'"a":[' * 100_000), "header is unreadable"),
@@ -144,6 +209,53 @@ def test_foreign_files_say_what_is_wrong(path, raw, message):
     path.write_bytes(raw)
     with pytest.raises(FileFormatError, match=message):
         read_tensors(path, "thing")
+
+
+def entry(shape=(2,), offsets=(0, 16), dtype="F64"):
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+@pytest.mark.parametrize(
+    ("entries", "size", "message"),
+    [
+        ({"x": entry()}, 15, "'x' ends at [0-9]+, the file at"),
+        ({"x": entry()}, 17, "its arrays end at [0-9]+, the file at"),
+        ({}, 8, "its arrays end at"),
+        ({"x": entry([2**62, 8])}, 16, "have float64 of shape"),
+        ({"x": entry([2**63, 2**63, 0], [0, 0])}, 0, "dimension"),
+        ({"x": entry([2**62, 2**62, 0], [0, 0])}, 0, "too big|too large|dimension"),
+        ({"x": entry([2.0])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry([True, 2])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry([-2])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry([-1, -2])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry([1] * 99 + [2])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry("2")}, 16, "no shape and place of whole numbers"),
+        ({"x": entry(offsets=[16])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry(offsets=[0, 8, 16])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry(offsets=[-16, 0])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry(offsets=[0, 16.0])}, 16, "no shape and place of whole numbers"),
+        ({"x": entry(offsets=[16, 0])}, 16, "should start at 0 and have"),
+        ({"x": entry(offsets=[0, 8])}, 16, "should start at 0 and have"),
+        ({"x": entry(offsets=[8, 24])}, 24, "should start at 0 and have"),
+        ({"x": entry(), "y": entry()}, 16, "'y' should start at 16"),
+        ({"x": entry(), "y": entry([1], [8, 16])}, 16, "'y' should start at 16"),
+        ({"x": entry(), "y": entry([1], [24, 32])}, 32, "'y' should start at 16"),
+        ({"x": entry([1], [0, 1], "U8"), "y": entry([1], [1, 9])}, 9, "'y' is not aligned"),
+        ({"x": entry(dtype="BF16")}, 16, "'x' has numbers of an unknown type, 'BF16'"),
+        ({"x": entry(dtype="O")}, 16, "'x' has numbers of an unknown type, 'O'"),
+        ({"x": entry(dtype=["F64"])}, 16, "unhashable"),
+        ({"x": {"dtype": "F64", "shape": [2]}}, 16, "data_offsets"),
+        ({"x": 3}, 16, "not subscriptable"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_tensors, map_tensors])
+def test_arrays_are_where_the_header_says(path, monkeypatch, entries, size, message, read):
+    """Each is refused for what is wrong with it, and before its checksum is looked at."""
+    raw = json.dumps({"__metadata__": {"heatgraph": "thing", "format": "1"}, **entries}).encode()
+    raw += b" " * (-len(raw) % 8)
+    path.write_bytes(len(raw).to_bytes(8, "little") + raw + bytes(size))
+    with pytest.raises(FileFormatError, match=f"is incomplete or damaged: .*({message})"):
+        read(path, "thing")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", "1" * 5000])

@@ -45,7 +45,7 @@ class TestAdjacency:
         assert Graph(PATH).weights is None
         assert Graph(PATH).operator().values is None
         assert Graph(2 * PATH).weights is not None
-        assert Graph(2 * PATH).operator().scale is None
+        assert Graph(2 * PATH).operator().root is None
 
     def test_stored_zeros_are_no_edges(self):
         A = sp.coo_array(([1.0, 1, 0, 0], ([0, 1, 0, 2], [1, 0, 2, 0])), shape=(3, 3))

@@ -28,15 +28,16 @@ def panels(S, seed, width, accumulators):
     graph=graphs(max_nodes=20, featureless=True),
     self_loops=st.booleans(),
     seed=seeds,
-    width=st.integers(1, 40),
+    width=st.integers(1, 140),
     accumulators=st.integers(0, 3),
     alpha=st.sampled_from([1.0, 2.0, 0.3]),
     beta=st.sampled_from([0.0, -1.0, 0.7]),
     index=st.sampled_from([np.int32, np.int64]),
+    tile=st.integers(1, 25),
     data=st.data(),
 )
 def test_recur_is_its_twin(
-    dtype, graph, self_loops, seed, width, accumulators, alpha, beta, index, data
+    dtype, graph, self_loops, seed, width, accumulators, alpha, beta, index, tile, data
 ):
     graph.indices = graph.indices.astype(index)
     S = graph.operator(self_loops, dtype)
@@ -44,21 +45,28 @@ def test_recur_is_its_twin(
     stop = data.draw(st.integers(start, graph.num_nodes))
     current, *mine = panels(S, seed, width, accumulators)
     twins = [array.copy() for array in mine]
-    kernels.recur(S, start, stop, alpha, beta, current, *mine)
-    kernels.recur_scipy(S, start, stop, alpha, beta, current, *twins)
+    kernels.recur(S, start, stop, tile, alpha, beta, current, *mine)
+    kernels.recur_scipy(S, start, stop, tile, alpha, beta, current, *twins)
     for one, other in zip(mine, twins, strict=True):
         assert_allclose(one, other, atol=50 * np.finfo(dtype).eps)
 
 
-@given(graphs(max_nodes=20, featureless=True), st.booleans(), seeds)
-def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed):
+@given(
+    graphs(max_nodes=20, featureless=True),
+    st.booleans(),
+    seeds,
+    st.integers(1, 25),
+    st.integers(1, 140),
+)
+def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed, tile, width):
     S = graph.operator(self_loops, np.float64)
-    current, *mine = panels(S, seed, 3, 2)
+    current, *mine = panels(S, seed, width, 2)
     plain = [array.copy() for array in mine]
-    scale = S.diagonal if S.scale is None else S.scale
-    structure = (S.indptr, S.indices, S.values, scale, S.diagonal)
-    kernels.recur(S, 0, S.num_nodes, 2.0, -1.0, current, *mine)
-    kernels._recur(*structure, 0, S.num_nodes, 2.0, -1.0, current, *plain)
+    structure = (S.indptr, S.indices, S.values, S.outgoing, S.diagonal)
+    kernels.recur(S, 0, S.num_nodes, tile, 2.0, -1.0, current, *mine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "add_rows", kernels.add_rows_plainly)
+        kernels._recur(*structure, 0, S.num_nodes, tile, 2.0, -1.0, current, *plain)
     for one, other in zip(mine, plain, strict=True):
         assert_array_equal(one, other)
 
@@ -67,21 +75,24 @@ def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed):
 @given(
     graph=graphs(max_nodes=20, featureless=True),
     seed=seeds,
-    width=st.integers(1, 40),
+    width=st.integers(1, 140),
     cut=st.floats(0, 1),
     column=st.floats(0, 1),
+    tile=st.integers(1, 25),
 )
-def test_any_cut_into_rows_or_columns_gives_the_same_bits(dtype, graph, seed, width, cut, column):
+def test_any_cut_into_rows_or_columns_gives_the_same_bits(
+    dtype, graph, seed, width, cut, column, tile
+):
     S = graph.operator(True, dtype)
     current, out, coefficients, sums = panels(S, seed, width, 2)
     middle, at = int(cut * S.num_nodes), int(column * width)
     whole = (out.copy(), sums.copy())
-    kernels.recur(S, 0, S.num_nodes, 2, -1, current, whole[0], coefficients, whole[1])
+    kernels.recur(S, 0, S.num_nodes, tile, 2, -1, current, whole[0], coefficients, whole[1])
     for columns in (slice(0, at), slice(at, width)):
         left, target = (np.ascontiguousarray(Y[:, columns]) for Y in (current, out))
         part = np.ascontiguousarray(sums[:, :, columns])
         for start, stop in ((middle, S.num_nodes), (0, middle)):
-            kernels.recur(S, start, stop, 2, -1, left, target, coefficients, part)
+            kernels.recur(S, start, stop, tile, 2, -1, left, target, coefficients, part)
         assert_array_equal(target, whole[0][:, columns])
         assert_array_equal(part, whole[1][:, :, columns])
 

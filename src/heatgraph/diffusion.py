@@ -15,18 +15,22 @@ from __future__ import annotations
 
 import itertools
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph.checkpoint import Checkpoint, fingerprint
 from heatgraph.crew import Crew, thread_count
 from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.locality import Arrangement, arranged
 from heatgraph.propagation import Progress, Sweep, chebyshev, stepwise
 from heatgraph.schedule import (
     BLOCK_ROWS,
@@ -34,6 +38,7 @@ from heatgraph.schedule import (
     make_plan,
     memory_bytes,
     result_shape,
+    row_blocks,
     row_ranges,
 )
 from heatgraph.schemes import Scheme, SteppedScheme, scheme_from
@@ -61,7 +66,8 @@ def diffuse(
     dtype: npt.DTypeLike = np.float32,
     memory_budget: int | float | str | None = None,
     n_threads: int | None = None,
-    out: Array | None = None,
+    reorder: bool | None = None,
+    out: Array | str | Path | None = None,
     progress: Progress | None = None,
 ) -> Array:
     """Diffuse the features of a graph for a time T.
@@ -96,8 +102,15 @@ def diffuse(
     n_threads : int, optional
         By default every core. The result is the same to the last bit. (A product of kernel rows
         with dense features is left to BLAS, which has its own threads.)
-    out : array, optional
-        Where to write the result, of its shape and `dtype`; a memory map will do.
+    reorder : bool, optional
+        Whether to work on nodes in an order in which neighbours are near each other. It is found
+        once, kept with the graph, undone at the end, and changes nothing but rounding. By default
+        where it is likely to pay: for much work on large graphs with few neighbours each.
+    out : array or path, optional
+        Where to write the result. An array has its shape and `dtype`; a memory map will do. A path
+        names a file, ``.npy``, which the result goes to panel by panel and comes back from as a
+        read-only memory map. When such a run is killed, the same call goes on where it was, with
+        the same bits in the end, and what it has so far is in a folder beside the file.
     progress : callable, optional
         Called now and then as ``progress(done, total)``, from whichever thread is at work.
 
@@ -120,10 +133,13 @@ def diffuse(
     """
     task = _prepare(
         graph, [scheme_from(T, K, scheme)], self_loops, rows, method, tol, dtype, memory_budget,
-        n_threads, allocates=out is None,
+        n_threads, reorder, out,
     )  # fmt: skip
     if out is None:
         result: Array = task.run(task.allocate(), progress)[0]
+        return result
+    if isinstance(out, str | Path):
+        result = task.run_to(out, progress)[0]
         return result
     task.check_out(out, task.shape[1:])
     task.run(out[np.newaxis], progress)
@@ -141,7 +157,8 @@ def diffuse_many(
     dtype: npt.DTypeLike = np.float32,
     memory_budget: int | float | str | None = None,
     n_threads: int | None = None,
-    out: Array | None = None,
+    reorder: bool | None = None,
+    out: Array | str | Path | None = None,
     progress: Progress | None = None,
 ) -> Array:
     """Diffuse the features of a graph by many schemes, out of one set of Chebyshev vectors.
@@ -162,10 +179,12 @@ def diffuse_many(
     """
     task = _prepare(
         graph, schemes, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
-        allocates=out is None,
+        reorder, out,
     )  # fmt: skip
     if out is None:
         out = task.allocate()
+    elif isinstance(out, str | Path):
+        return task.run_to(out, progress)
     task.check_out(out, task.shape)
     return task.run(out, progress)
 
@@ -183,7 +202,8 @@ def plan(
     dtype: npt.DTypeLike = np.float32,
     memory_budget: int | float | str | None = None,
     n_threads: int | None = None,
-    out: Array | None = None,
+    reorder: bool | None = None,
+    out: Array | str | Path | None = None,
 ) -> Plan:
     """Tell what `diffuse` (or, with a list of schemes, `diffuse_many`) does for these arguments.
 
@@ -199,7 +219,7 @@ def plan(
         scheme = [scheme_from(T, K, scheme)]
     return _prepare(
         graph, scheme, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
-        allocates=out is None,
+        reorder, out,
     ).plan  # fmt: skip
 
 
@@ -241,64 +261,121 @@ class _Task:
 
     def run(self, target: Array, progress: Progress | None) -> Array:
         """Fill `target` (M, R, d)."""
-        from heatgraph.kernels import compile_for
-
-        plan = self.plan
-        S = self.graph.operator(self.self_loops, self.working)
-        compile_for(S)
-        source = self._source()
         plain = np.asarray(target)  # kernels do not know memory maps as arrays
-
-        def run_panel(panel: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._run_panel(sweep, source, panel, plain)
-
-        with Crew(plan.threads) as crew, Crew(1) as alone:
-            outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
-            ranges = row_ranges(S.indptr, plan.panel_width, len(self.schemes), inner.threads)
-            total = plan.products * len(plan.panels)
-            sweep = Sweep(S, crew, inner, ranges, total, progress)
-            outer.map(run_panel, plan.panels)
+        by_rows = self.plan.side == "rows"
+        self._run_panels(
+            self.plan.panels,
+            lambda panel: plain[:, panel] if by_rows else plain[:, :, panel],
+            lambda panel, part: None,
+            progress,
+        )
         self._warn_if_collapsed(target)
         return target
 
-    def _source(self) -> Any:
+    def run_to(self, path: str | Path, progress: Progress | None) -> Array:
+        """Fill a file, or finish one that was begun, and give it as a memory map (M, R, d)."""
+        M, R, d = self.shape
+        graph, plan = self.graph, self.plan
+        by_rows = plan.side == "rows"
+        course = self.course if isinstance(self.course, np.ndarray) else repr(self.course)
+        settings = (self.self_loops, self.dtype, plan.side, plan.panel_width, plan.tile)
+        rows = "all" if self.rows is None else self.rows
+        mark = fingerprint(
+            version("heatgraph"), settings, plan.reordered, course, rows, self.shape,
+            graph.indptr, graph.indices, graph.weights, graph.features,
+        )  # fmt: skip
+        checkpoint = Checkpoint(
+            path, mark, self.shape, self.dtype, 1 if by_rows else 2, plan.panels
+        )
+
+        def part_of(panel: slice) -> Array:
+            width = panel.stop - panel.start
+            return np.empty((M, width, d) if by_rows else (M, R, width), dtype=self.dtype)
+
+        self._run_panels(checkpoint.left, part_of, checkpoint.keep, progress)
+        result = checkpoint.finish()
+        self._warn_if_collapsed(result)
+        return result
+
+    def _run_panels(
+        self,
+        panels: Sequence[slice],
+        part_of: Callable[[slice], Array],
+        done: Callable[[slice, Array], None],
+        progress: Progress | None,
+    ) -> None:
+        """Fill the part of the result that belongs to each panel, and say when it is done."""
+        from heatgraph.kernels import compile_for
+
+        if not panels:
+            return
+        plan = self.plan
+        there = arranged(self.graph) if plan.reordered else None
+        graph = self.graph if there is None else there.graph
+        P = graph.operator(self.self_loops, self.working)
+        compile_for(P)
+        source = self._source(None if there is None else there.order)
+
+        def run_panel(panel: slice) -> None:
+            part = part_of(panel)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._run_panel(sweep, source, there, panel, part)
+            done(panel, part)
+
+        with Crew(plan.threads) as crew, Crew(1) as alone:
+            outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
+            ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), inner.threads)
+            total = plan.products * len(panels)
+            sweep = Sweep(P, plan.tile, crew, inner, ranges, total, progress)
+            outer.map(run_panel, panels)
+
+    def _source(self, order: Array | None) -> Any:
         """Features in the form that panels are cut from, or that kernel rows are multiplied by."""
         X = self.graph.features
         if not sp.issparse(X):
             return X
         if self.plan.side == "features":
-            X = X.tocsc()
+            X = (X if order is None else X[order]).tocsc()
         with np.errstate(over="ignore"):
             return X.astype(self.working, copy=False)
 
-    def _run_panel(self, sweep: Sweep, source: Any, panel: slice, target: Array) -> None:
+    def _run_panel(
+        self, sweep: Sweep, source: Any, there: Arrangement | None, panel: slice, part: Array
+    ) -> None:
         M, R, d = self.shape
         n, width = self.graph.num_nodes, panel.stop - panel.start
+        rows = self.rows
+        if rows is not None and there is not None:
+            rows = there.rank[rows]
         if self.plan.side == "features":
-            part = target[:, :, panel]
-            X = _cut(source, panel, self.working)
-            in_place = part.flags.c_contiguous and part.dtype == self.working
+            X = _cut(source, panel, self.working, None if there is None else there.order)
+            back = there is not None and rows is None
+            in_place = part.flags.c_contiguous and part.dtype == self.working and not back
             filled = part if in_place else np.empty((M, R, width), dtype=self.working)
-            self._propagate(sweep, X, self.rows, filled)
+            self._propagate(sweep, X, rows, filled)
         else:
-            part = target[:, panel]
-            nodes = np.arange(n) if self.rows is None else self.rows
+            back = False
+            if rows is None:
+                rows = np.arange(n) if there is None else there.rank
             E = np.zeros((n, width), dtype=self.working)
-            E[nodes[panel], np.arange(width)] = 1
+            E[rows[panel], np.arange(width)] = 1
             kernels = np.empty((M, n, width), dtype=self.working)
             self._propagate(sweep, E, None, kernels)
+            del E
             filled = np.empty((M, width, d), dtype=self.working)
             for m in range(M):
-                filled[m] = sweep.contract(kernels[m], source)
+                kernel = kernels[m] if there is None else kernels[m][there.rank]
+                filled[m] = sweep.contract(kernel, source)
         filled = filled.astype(self.dtype, copy=False)
-        if not np.isfinite(filled).all():
+        if not all(np.isfinite(filled[:, block]).all() for block in row_blocks(filled.shape[1])):
             raise InputError(
                 f"the result exceeds {self.dtype}: features are too large, or unstable steps "
                 "amplify them too much. Scale features down, take more steps K, or pass "
                 "dtype=np.float64."
             )
-        if filled is not part:
+        if back and there is not None:
+            part[:, there.order] = filled
+        elif filled is not part:
             part[...] = filled
 
     def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
@@ -343,8 +420,8 @@ def _prepare(
     dtype: npt.DTypeLike,
     memory_budget: int | float | str | None,
     n_threads: int | None,
-    *,
-    allocates: bool,
+    reorder: bool | None,
+    out: Array | str | Path | None,
 ) -> _Task:
     """Check every argument and make the plan, before anything large is allocated."""
     check_graph(graph)
@@ -356,6 +433,8 @@ def _prepare(
         )
     if method not in ("auto", "chebyshev", "steps"):
         raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
+    if reorder is not None and not isinstance(reorder, bool | np.bool_):
+        raise InputError(f"reorder must be True, False or None. Got {reorder!r}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
     working = _working_precision(listed, dtype)
     if rows is not None:
@@ -363,10 +442,12 @@ def _prepare(
     course: Array | list[SteppedScheme]
     if method == "steps":
         course, error_bound, degree = _with_steps(listed), 0.0, None
+        stages = max(scheme.products_per_step for scheme in course)
         products = sum(int(scheme.degree) for scheme in course)
     else:
         course, error_bound = _coefficients(listed, float(tol), working)
         products = degree = course.shape[1] - 1
+        stages = 1
     plan = make_plan(
         graph,
         len(listed),
@@ -374,11 +455,13 @@ def _prepare(
         dtype,
         working,
         degree=degree,
+        stages=stages,
         products=products,
         error_bound=error_bound,
         budget=budget,
         threads=threads,
-        allocates=allocates,
+        place="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
+        reorder=reorder,
     )
     return _Task(graph, listed, rows, self_loops, dtype, working, course, plan)
 
@@ -423,11 +506,16 @@ def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
     return stepped
 
 
-def _cut(X: Any, panel: slice, dtype: np.dtype[Any]) -> Array:
-    """Copy some columns of the features, dense and by row."""
+def _cut(X: Any, panel: slice, dtype: np.dtype[Any], order: Array | None) -> Array:
+    """Copy some columns of the features, dense and by row; sparse ones are in order already."""
     if sp.issparse(X):
         return np.asarray(X[:, panel].toarray(order="C"))
-    return np.array(X[:, panel], dtype=dtype, order="C")
+    if order is None:
+        return np.array(X[:, panel], dtype=dtype, order="C")
+    cut = np.empty((len(X), panel.stop - panel.start), dtype=dtype)
+    for block in row_blocks(len(X)):
+        cut[block] = X[order[block], panel]
+    return cut
 
 
 def _is_multiple(

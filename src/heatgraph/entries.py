@@ -23,7 +23,7 @@ Merge = Literal["sum", "max"]
 INDEX_LIMIT = int(np.iinfo(np.int32).max)
 
 _MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
-_ROWS_PER_CHECK = 1 << 14
+_VALUES_PER_CHECK = 1 << 20
 
 
 @dataclass
@@ -194,21 +194,19 @@ def check_real(dtype: np.dtype[Any], name: str) -> None:
 def check_finite(matrix: Any, name: str) -> None:
     """Refuse NaN and infinity, naming the first row and column and how many there are."""
     count, first = 0, None
-    if sp.issparse(matrix):
-        bad = np.flatnonzero(~np.isfinite(matrix.data))
-        count = len(bad)
-        if count:
-            first = (_row_of(matrix, bad[0]), matrix.indices[bad[0]], matrix.data[bad[0]])
-    else:
-        for start in range(0, len(matrix), _ROWS_PER_CHECK):
-            block = matrix[start : start + _ROWS_PER_CHECK]
-            finite = np.isfinite(block)
-            if finite.all():
-                continue
-            rows, columns = np.nonzero(~finite)
-            if first is None:
-                first = (start + rows[0], columns[0], block[rows[0], columns[0]])
-            count += len(rows)
+    values = matrix.data[:, np.newaxis] if sp.issparse(matrix) else matrix
+    rows_per_check = max(1, _VALUES_PER_CHECK // max(1, values.shape[1]))
+    for start in range(0, len(values), rows_per_check):
+        block = values[start : start + rows_per_check]
+        finite = np.isfinite(block)
+        if finite.all():
+            continue
+        rows, columns = np.nonzero(~finite)
+        if first is None:
+            first = (start + rows[0], columns[0], block[rows[0], columns[0]])
+        count += len(rows)
+    if first is not None and sp.issparse(matrix):
+        first = (_row_of(matrix, first[0]), matrix.indices[first[0]], first[2])
     if first is not None:
         raise InputError(
             f"{name} must be finite. Row {first[0]}, column {first[1]} is {first[2]} "

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -32,8 +34,12 @@ from heatgraph.entries import (
     working_type,
 )
 from heatgraph.errors import InputError
+from heatgraph.graphfile import read_graph, write_graph
 
 Array = npt.NDArray[Any]
+
+# Edges that are normalised at a time.
+BLOCK_EDGES = 1 << 20
 
 
 class Graph:
@@ -76,6 +82,8 @@ class Graph:
     node_ids: Array | None
     feature_names: list[str] | None
     num_duplicates: int
+    # What was found out about the edges, at some cost, for those who ask again.
+    kept: dict[str, Any]
 
     def __init__(
         self,
@@ -198,6 +206,10 @@ class Graph:
         self.features = features
         self.node_ids = node_ids
         self.feature_names = feature_names
+        self.kept = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"kept": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copies made by pickle and copy.deepcopy come writable.
@@ -241,14 +253,20 @@ class Graph:
         data = self.weights
         if data is None:
             data = np.ones(len(self.indices), dtype=np.int8)
-        return sp.csr_array((data, self.indices, self.indptr), shape=(self.num_nodes,) * 2)
+        return _sparse(data, self.indices, self.indptr)
 
     @property
     def degrees(self) -> npt.NDArray[np.float64]:
         """Row sums of A: the weights of all edges at each node, a self-loop counted once."""
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
-        return np.asarray(self.adjacency @ np.ones(self.num_nodes))
+        degrees = np.zeros(self.num_nodes)
+        linked = np.diff(self.indptr) > 0
+        if linked.any():
+            starts = self.indptr[:-1][linked]
+            with np.errstate(over="ignore"):  # what it comes to is checked at the door
+                degrees[linked] = np.add.reduceat(self.weights, starts, dtype=np.float64)
+        return degrees
 
     def stationary(self, self_loops: bool = True) -> npt.NDArray[np.float64]:
         """A positive vector v with S v = v: square roots of degrees, and 1 where S is 1."""
@@ -295,6 +313,36 @@ class Graph:
         graph.feature_names = _checked_names(feature_names, graph.features)
         return graph
 
+    def save(self, path: str | Path) -> None:
+        """Write the graph into a file, whole or not at all; `Graph.load` reads it.
+
+        Node ids must be whole numbers or texts. Features in a memory map are written block by
+        block, and need not fit into memory.
+        """
+        write_graph(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Graph:
+        """Read a graph that `Graph.save` wrote, by memory map: entries are read when needed.
+
+        Nothing in the file is ever run. Everything that a graph promises is checked again, and a
+        file that is incomplete, altered or of another kind is refused with the reason. Leave the
+        file as it is while the graph is in use. It may be replaced or deleted, except on Windows.
+        """
+        graph = cls.__new__(cls)
+        graph.__dict__.update(read_graph(path), kept={})
+        return graph
+
+    def with_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
+        """Give a graph without features on as many nodes, whose edges are known to be right."""
+        graph = type(self).__new__(type(self))
+        graph.num_nodes, graph.num_duplicates = self.num_nodes, 0
+        graph.indptr, graph.indices = _frozen(indptr), _frozen(indices)
+        graph.weights = None if weights is None else _frozen(weights)
+        graph.features = graph.node_ids = graph.feature_names = None
+        graph.kept = {}
+        return graph
+
     def operator(self, self_loops: bool = True, dtype: npt.DTypeLike = np.float32) -> Operator:
         """Give S, for A~ = A + I or, without `self_loops`, for A as it is.
 
@@ -304,26 +352,37 @@ class Graph:
         if not isinstance(self_loops, bool | np.bool_):
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
         dtype = working_type(dtype)
-        degrees = self.degrees
+        root = self.stationary(self_loops)
         isolated = np.diff(self.indptr) == 0
-        if self_loops:
-            degrees = degrees + 1.0
-        with np.errstate(divide="ignore"):
-            scale = np.where(degrees > 0, 1.0 / np.sqrt(degrees), 0.0)
-        diagonal = scale**2 if self_loops else isolated.astype(np.float64)
+        diagonal = root**-2 if self_loops else isolated.astype(np.float64)
         if self.weights is None:
-            values = None
+            values, outgoing = None, root**-2
         else:
-            # Normalised in float64: a small weight's scale can exceed float32, its product cannot.
-            values = self.weights * np.repeat(scale, np.diff(self.indptr)) * scale[self.indices]
-            values = _frozen(values.astype(dtype))
+            values, outgoing = _frozen(self._normalised(root, dtype)), np.ones_like(root)
         return Operator(
             indptr=_frozen(self.indptr),
             indices=_frozen(self.indices),
             values=values,
-            scale=_frozen(scale.astype(dtype)) if values is None else None,
+            outgoing=_frozen(outgoing.astype(dtype)),
             diagonal=_frozen(diagonal.astype(dtype)),
+            root=_frozen(root.astype(dtype)) if values is None else None,
         )
+
+    def _normalised(self, root: Array, dtype: np.dtype[Any]) -> Array:
+        """Weights over both ends' roots, block by block.
+
+        In float64: a small weight's scale can exceed float32, its product cannot.
+        """
+        values = np.empty(len(self.indices), dtype=dtype)
+        blocks = max(1, len(values) // BLOCK_EDGES)
+        cuts = np.searchsorted(self.indptr, np.linspace(0, len(values), blocks + 1))
+        cuts[0], cuts[-1] = 0, self.num_nodes
+        for start, stop in pairwise(cuts.tolist()):
+            edges = slice(self.indptr[start], self.indptr[stop])
+            rows = np.repeat(root[start:stop], np.diff(self.indptr[start : stop + 1]))
+            assert self.weights is not None
+            values[edges] = self.weights[edges] / rows / root[self.indices[edges]]
+        return values
 
     def __repr__(self) -> str:
         if self.features is None:
@@ -345,17 +404,22 @@ class Graph:
 
 @dataclass(frozen=True)
 class Operator:
-    """S as the kernels read it: S = W + diag(diagonal), where W has the pattern of A.
+    """S as the kernels read it: as a matrix P with the same spectrum, and A's pattern beside D.
 
-    ``W[i, j]`` is ``values[e]``, or ``scale[i] * scale[j]`` when `values` is None: an unweighted
-    graph keeps no value per edge.
+    With R the diagonal matrix of `root`, which is the identity if that is None, S = R P R^(-1) and
+
+        P[i, j]  =  outgoing[i] values[e]  +  diagonal[i] if i = j,
+
+    where `values` are all 1 if they are None. An unweighted graph keeps no value per edge: P is the
+    walk D~^(-1) A~ then, `root` the square root of degrees, and `outgoing` one over the degrees.
     """
 
     indptr: npt.NDArray[np.int64]
     indices: Array
     values: Array | None
-    scale: Array | None
+    outgoing: Array
     diagonal: Array
+    root: Array | None
 
     @property
     def num_nodes(self) -> int:
@@ -367,16 +431,27 @@ class Operator:
         """Precision of the values."""
         return self.diagonal.dtype
 
+    def walk(self) -> sp.csr_array:
+        """P as a SciPy array, with one value per entry."""
+        values = np.repeat(self.outgoing, np.diff(self.indptr))
+        if self.values is not None:
+            values *= self.values
+        return self._matrix(values)
+
     def to_scipy(self) -> sp.csr_array:
         """S as a SciPy array, with one value per entry."""
         values = self.values
-        if self.scale is not None:
-            values = np.repeat(self.scale, np.diff(self.indptr)) * self.scale[self.indices]
-        W = sp.csr_array((values, self.indices, self.indptr), shape=(self.num_nodes,) * 2)
-        return sp.csr_array(W + sp.diags_array(self.diagonal))
+        if self.root is not None:
+            inverse = 1 / self.root
+            values = np.repeat(inverse, np.diff(self.indptr)) * inverse[self.indices]
+        return self._matrix(values)
 
     def __matmul__(self, X: Any) -> Any:
         return self.to_scipy() @ X
+
+    def _matrix(self, values: Any) -> sp.csr_array:
+        edges = _sparse(values, self.indices, self.indptr)
+        return sp.csr_array(edges + sp.diags_array(self.diagonal))
 
 
 def check_graph(graph: Any) -> None:
@@ -544,6 +619,13 @@ def _edge_ends(ends: Any, name: str) -> Array:
 def _check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
+
+
+def _sparse(data: Array, indices: Array, indptr: Array) -> sp.csr_array:
+    """A square SciPy array over these entries, none of which is copied if it can be helped."""
+    # SciPy would copy indices of another type than the row starts.
+    starts = indptr.astype(index_type(len(indices)))
+    return sp.csr_array((data, indices, starts), shape=(len(indptr) - 1,) * 2)
 
 
 def _frozen(array: Array) -> Array:

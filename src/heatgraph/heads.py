@@ -226,10 +226,15 @@ class Frame:
         precision = max(np.finfo(np.float64).eps, 16 * float(np.finfo(X.dtype).eps) ** 2)
         squares, V = _directions(gram, (p + 1) * precision)
         V *= (squares > 0)[:, np.newaxis]
+        # The parts of a large mean cancel in most directions. They are added up in double, so that
+        # the rest, which is the work, can be done in single precision.
+        mean = X.mean(axis=1, keepdims=True, dtype=np.float64).astype(X.dtype)
+        shift = (_with_ones(mean) @ V).astype(X.dtype)
+        turn = V[:, :-1].astype(X.dtype)
         Z = np.empty((G, n, p + 1), dtype=X.dtype)
         for block in blocks:
-            # In double, since the parts of a large mean cancel in most directions.
-            Z[:, block] = _with_ones(X[:, block]) @ V
+            np.matmul(X[:, block] - mean, turn, out=Z[:, block])
+            Z[:, block] += shift
         return cls(Z, V, squares)
 
     @classmethod

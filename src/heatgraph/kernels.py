@@ -1,14 +1,18 @@
-"""The only compiled code: a fused pass over rows of S, and weighted sums of what passes leave.
+r"""The only compiled code: a fused pass over rows of P, and weighted sums of what passes leave.
 
-With w columns, M accumulators and rows i in [start, stop), `recur` does
+P is S as an `Operator` has it: S itself if the graph is weighted, and else the walk R^(-1) S R, in
+which a row's entries are all the same, so that a product adds rows up and multiplies once. With w
+columns, M accumulators and rows i in [start, stop), `recur` does
 
-    out[i]  <-  alpha (S current)[i] + beta out[i]          (w,)
+    out[i]  <-  alpha (P current)[i] + beta out[i]          (w,)
     acc[m, i]  <-  acc[m, i] + coefficients[m] out[i]       (w,)   for m = 0, ..., M - 1
 
 in place. This is the three-term recurrence of the Chebyshev polynomials (alpha = 2, beta = -1, and
-`out` holding the last vector but one); with beta = 0 it is the plain product. A caller runs ranges
-of rows on as many threads as it likes: rows do not depend on each other, and no floating-point
-operation is reordered, so every split into ranges gives the same bits.
+`out` holding the last vector but one); with beta = 0 it is the plain product. Neighbours are taken
+by *tiles*: first those of all rows among the first so many nodes, then those among the next, so
+that the rows of a tile are found in the cache again. A caller runs ranges of rows on as many
+threads as it likes: rows do not depend on each other and no operation is reordered, so that every
+split into ranges gives the same bits.
 
 With vectors kept at R rows, `combine` does for rows i in [start, stop)
 
@@ -16,32 +20,225 @@ With vectors kept at R rows, `combine` does for rows i in [start, stop)
 
 which is a matrix product, but one that leaves the other threads alone: BLAS would start its own.
 
-No options and no checks here. Each kernel has a twin, `recur_scipy` and `combine_numpy`, that says
-the same plainly, and the tests compare them.
+`join_communities` is one pass of label propagation: node by node, each takes the label that most of
+its neighbours have, of those that fewer than `largest` nodes have; it tells how many changed.
+`permute` fills the arrays of A[order][:, order].
+
+Where a product spends its time, `add_rows`, the code is generated here, and not by numba: a sum of
+up to 256 bytes of a row is kept in registers while neighbours are added to it, and rows are asked
+for before they are needed. Left to itself, the compiler writes every partial sum to memory, and a
+product takes several times as long.
+
+No options and no checks here. `recur` and `combine` have twins, `recur_scipy` and `combine_numpy`,
+that say the same plainly, and the tests compare them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from heatgraph.graph import Operator
 
 Array = npt.NDArray[Any]
+
+# Bytes of a row that are summed at once.
+WIDEST = 256
+# Neighbours that are summed before they join the rest: a sum of millions keeps its digits.
+SUMMED = 256
+# Rows of so many neighbours further on are asked for: about as long as memory takes to answer.
+AHEAD = 16
+
+_CACHE_LINE = 64
+_WORD, _FLAG, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile on first use and keep the machine code on disk, where there is a place to keep it."""
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True)(function)
+
+
+def _part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as part of those that call it."""
+    compiled: Callable[..., Any] = numba.njit(function)
+    return compiled
+
+
+def add_rows_plainly(
+    target: Array,
+    weight: float,
+    X: Array,
+    indices: Array,
+    values: Array | None,
+    first: int,
+    last: int,
+    horizon: int,
+) -> None:
+    """Add ``weight * values[e] * X[indices[e]]`` for e in [first, last) to `target`.
+
+    Without `values`, they are all 1. Rows of edges up to `horizon` may be asked for early.
+    """
+    for start in range(first, last, SUMMED):
+        total = np.zeros_like(target)
+        for edge in range(start, min(start + SUMMED, last)):
+            row = X[indices[edge]]
+            total += row if values is None else values[edge] * row
+        target += weight * total
+
+
+def _generate_add_rows(
+    typing: Any,
+    target: Any,
+    weight: Any,
+    X: Any,
+    indices: Any,
+    values: Any,
+    first: Any,
+    last: Any,
+    horizon: Any,
+) -> Any:
+    """Tell numba how to compile `add_rows_plainly`: what it returns, and the code."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array: list[Any] = [
+            context.make_array(kind)(context, builder, value)
+            if isinstance(kind, types.Array)
+            else None
+            for kind, value in zip(signature.args, arguments, strict=True)
+        ]
+        _Rows(
+            builder,
+            number=context.get_value_type(X.dtype),
+            size=X.dtype.bitwidth // 8,
+            target=array[0].data,
+            weight=arguments[1],
+            X=array[2].data,
+            width=builder.extract_value(array[2].shape, 1),
+            indices=array[3].data,
+            values=getattr(array[4], "data", None),
+            first=arguments[5],
+            last=arguments[6],
+            horizon=arguments[7],
+        ).add()
+        return context.get_dummy_value()
+
+    return types.void(target, weight, X, indices, values, first, last, horizon), generate
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Writes the code of `add_rows`: its arguments are values of the code, not of Python."""
+
+    builder: Any
+    number: Any
+    size: int
+    target: Any
+    weight: Any
+    X: Any
+    width: Any
+    indices: Any
+    values: Any
+    first: Any
+    last: Any
+    horizon: Any
+
+    def add(self) -> None:
+        """Take as many columns at once as there are: 64 at a time, then 32, ..., then 1."""
+        build, done, lanes = self.builder, _word(0), WIDEST // self.size
+        while lanes:
+            left = build.sub(self.width, done)
+            end = build.add(done, build.and_(left, _word(-lanes)))
+            kind = ir.VectorType(self.number, lanes)
+            total = cgutils.alloca_once(build, kind)  # type: ignore[no-untyped-call]
+            with cgutils.for_range_slice(build, done, end, _word(lanes)) as (column, _):
+                self._add_columns(column, lanes, total)
+            done, lanes = end, lanes // 2
+
+    def _add_columns(self, column: Any, lanes: int, total: Any) -> None:
+        build = self.builder
+        edges = (self.first, self.last, _word(SUMMED))
+        with cgutils.for_range_slice(build, *edges) as (start, _):
+            build.store(ir.Constant(ir.VectorType(self.number, lanes), None), total)
+            stop = self._smaller(build.add(start, _word(SUMMED)), self.last)
+            with cgutils.for_range_slice(build, start, stop, _word(1)) as (edge, _):
+                self._ask(build.add(edge, _word(AHEAD)), column, lanes)
+                place = self._place(edge, column)
+                row = build.load(self._vector(self.X, place, lanes), align=self.size)
+                if self.values is not None:
+                    value = build.load(build.gep(self.values, [edge]))
+                    row = build.fmul(self._spread(value, lanes), row)
+                build.store(build.fadd(build.load(total), row), total)
+            target = self._vector(self.target, column, lanes)
+            more = build.fmul(self._spread(self.weight, lanes), build.load(total))
+            summed = build.fadd(build.load(target, align=self.size), more)
+            build.store(summed, target, align=self.size)
+
+    def _ask(self, edge: Any, column: Any, lanes: int) -> None:
+        """Have the processor fetch a row that is needed later."""
+        build, pointer = self.builder, _BYTE.as_pointer()
+        fetch = build.module.declare_intrinsic(
+            "llvm.prefetch",
+            [pointer],
+            ir.FunctionType(ir.VoidType(), [pointer, _FLAG, _FLAG, _FLAG]),
+        )
+        place = self._place(self._smaller(edge, self.horizon), column)
+        row = build.bitcast(build.gep(self.X, [place]), pointer)
+        to_read, for_all_caches, as_data = (ir.Constant(_FLAG, k) for k in (0, 3, 1))
+        for offset in range(0, lanes * self.size, _CACHE_LINE):
+            line = build.gep(row, [_word(offset)])
+            build.call(fetch, [line, to_read, for_all_caches, as_data])
+
+    def _place(self, edge: Any, column: Any) -> Any:
+        """Where in X the row of an edge's node has a column."""
+        build = self.builder
+        node = build.load(build.gep(self.indices, [edge]))
+        if node.type != _WORD:
+            node = build.sext(node, _WORD)
+        return build.add(build.mul(node, self.width), column)
+
+    def _vector(self, base: Any, place: Any, lanes: int) -> Any:
+        kind = ir.VectorType(self.number, lanes)
+        return self.builder.bitcast(self.builder.gep(base, [place]), kind.as_pointer())
+
+    def _spread(self, value: Any, lanes: int) -> Any:
+        """A vector with the same number in all places."""
+        kind = ir.VectorType(self.number, lanes)
+        nothing = ir.Constant(kind, ir.Undefined)
+        single = self.builder.insert_element(nothing, value, ir.Constant(_FLAG, 0))
+        places = ir.Constant(ir.VectorType(_FLAG, lanes), [0] * lanes)
+        return self.builder.shuffle_vector(single, nothing, places)
+
+    def _smaller(self, one: Any, other: Any) -> Any:
+        return self.builder.select(self.builder.icmp_signed("<", one, other), one, other)
+
+
+def _word(value: int) -> Any:
+    return ir.Constant(_WORD, value)
+
+
+add_rows: Any = intrinsic(_generate_add_rows)
 
 
 def _recur(
     indptr: Array,
     indices: Array,
     values: Array | None,
-    scale: Array,
+    outgoing: Array,
     diagonal: Array,
     start: int,
     stop: int,
+    tile: int,
     alpha: float,
     beta: float,
     current: Array,
@@ -49,40 +246,44 @@ def _recur(
     coefficients: Array,
     accumulators: Array,
 ) -> None:
-    width = current.shape[1]
+    n = len(current)
+    if tile >= n:
+        horizon = indptr[stop] - 1
+        for i in range(start, stop):
+            weight = alpha * outgoing[i]
+            _begin(alpha * diagonal[i], current[i], beta, out[i])
+            add_rows(out[i], weight, current, indices, values, indptr[i], indptr[i + 1], horizon)
+            _accumulate(coefficients, out, accumulators, i)
+        return
     for i in range(start, stop):
-        own = alpha * diagonal[i]
-        outgoing = alpha * scale[i] if values is None else alpha
-        target = out[i]
-        source = current[i]
-        for c in range(width):
-            target[c] = own * source[c] + beta * target[c]
-        edge = indptr[i]
-        end = indptr[i + 1]
-        # Four neighbours at a time: `target` is read and written a quarter as often.
-        while edge + 4 <= end:
-            j0, j1, j2, j3 = indices[edge], indices[edge + 1], indices[edge + 2], indices[edge + 3]
-            if values is None:
-                w0, w1, w2, w3 = scale[j0], scale[j1], scale[j2], scale[j3]
-            else:
-                w0, w1, w2, w3 = values[edge], values[edge + 1], values[edge + 2], values[edge + 3]
-            w0, w1, w2, w3 = outgoing * w0, outgoing * w1, outgoing * w2, outgoing * w3
-            x0, x1, x2, x3 = current[j0], current[j1], current[j2], current[j3]
-            for c in range(width):
-                target[c] += w0 * x0[c] + w1 * x1[c] + w2 * x2[c] + w3 * x3[c]
-            edge += 4
-        while edge < end:
-            j = indices[edge]
-            weight = outgoing * (scale[j] if values is None else values[edge])
-            x = current[j]
-            for c in range(width):
-                target[c] += weight * x[c]
-            edge += 1
-        for m in range(len(coefficients)):
-            coefficient = coefficients[m]
-            accumulator = accumulators[m, i]
-            for c in range(width):
-                accumulator[c] += coefficient * target[c]
+        _begin(alpha * diagonal[i], current[i], beta, out[i])
+    reached = indptr[start:stop].copy()
+    for end in range(tile, n + tile, tile):
+        for i in range(start, stop):
+            first = last = reached[i - start]
+            while last < indptr[i + 1] and indices[last] < end:
+                last += 1
+            weight = alpha * outgoing[i]
+            add_rows(out[i], weight, current, indices, values, first, last, last - 1)
+            reached[i - start] = last
+    for i in range(start, stop):
+        _accumulate(coefficients, out, accumulators, i)
+
+
+@_part
+def _begin(own: float, source: Array, beta: float, target: Array) -> None:
+    for c in range(len(target)):
+        target[c] = own * source[c] + beta * target[c]
+
+
+@_part
+def _accumulate(coefficients: Array, vectors: Array, accumulators: Array, i: int) -> None:
+    vector = vectors[i]
+    for m in range(len(coefficients)):
+        coefficient = coefficients[m]
+        accumulator = accumulators[m, i]
+        for c in range(len(vector)):
+            accumulator[c] += coefficient * vector[c]
 
 
 def _combine(start: int, stop: int, coefficients: Array, vectors: Array, out: Array) -> None:
@@ -100,22 +301,72 @@ def _combine(start: int, stop: int, coefficients: Array, vectors: Array, out: Ar
                     target[c] += coefficient * vector[c]
 
 
-def _compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile on first use and keep the machine code on disk, where there is a place to keep it."""
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True)(function)
+def _join_communities(
+    indptr: Array,
+    indices: Array,
+    labels: Array,
+    sizes: Array,
+    counts: Array,
+    asked: int,
+    largest: int,
+) -> int:
+    changed = 0
+    for i in range(len(labels)):
+        first, last = indptr[i], indptr[i + 1]
+        step = max(1, (last - first) // asked)
+        own = labels[i]
+        best, most = own, 0
+        for edge in range(first, last, step):
+            label = labels[indices[edge]]
+            counts[label] += 1
+            count = counts[label]
+            better = count > most or (count == most and label == own)
+            if better and (label == own or sizes[label] < largest):
+                best, most = label, count
+        for edge in range(first, last, step):
+            counts[labels[indices[edge]]] = 0
+        if best != own:
+            labels[i] = best
+            sizes[own] -= 1
+            sizes[best] += 1
+            changed += 1
+    return changed
+
+
+def _permute(
+    indptr: Array,
+    indices: Array,
+    weights: Array | None,
+    order: Array,
+    rank: Array,
+    new_indptr: Array,
+    new_indices: Array,
+    new_weights: Any,
+) -> None:
+    # Columns come in order, so that each row of the symmetric result is filled in order.
+    end = new_indptr[:-1].copy()
+    for column in range(len(order)):
+        node = order[column]
+        for edge in range(indptr[node], indptr[node + 1]):
+            row = rank[indices[edge]]
+            new_indices[end[row]] = column
+            if weights is not None:
+                new_weights[end[row]] = weights[edge]
+            end[row] += 1
 
 
 _recur_compiled = _compiled(_recur)
 combine = _compiled(_combine)
+# Rarely needed, and by those who can wait.
+join_communities: Callable[..., int] = numba.njit(nogil=True)(_join_communities)
+permute: Callable[..., None] = numba.njit(nogil=True)(_permute)
 
 
 def recur(
-    S: Operator,
+    P: Operator,
     start: int,
     stop: int,
+    tile: int,
     alpha: float,
     beta: float,
     current: Array,
@@ -124,16 +375,16 @@ def recur(
     accumulators: Array,
 ) -> None:
     """Do one fused pass over the rows [start, stop); the GIL is released meanwhile."""
-    number = S.dtype.type
+    number = P.dtype.type
     _recur_compiled(
-        S.indptr,
-        S.indices,
-        S.values,
-        # Never read beside values, but the compiler wants an array.
-        S.diagonal if S.scale is None else S.scale,
-        S.diagonal,
+        P.indptr,
+        P.indices,
+        P.values,
+        P.outgoing,
+        P.diagonal,
         start,
         stop,
+        tile,
         number(alpha),
         number(beta),
         current,
@@ -143,12 +394,12 @@ def recur(
     )
 
 
-def compile_for(S: Operator) -> None:
+def compile_for(P: Operator) -> None:
     """Compile the kernels for this kind of operator, so that threads find them ready."""
-    panel = np.zeros((0, 0), dtype=S.dtype)
+    panel = np.zeros((0, 0), dtype=P.dtype)
     panels = panel[np.newaxis]
     for kernel, arguments in (
-        (recur, (S, 0, 0, 1.0, 0.0, panel, panel, panel.ravel(), panels)),
+        (recur, (P, 0, 0, 1, 1.0, 0.0, panel, panel, panel.ravel(), panels)),
         (combine, (0, 0, panel, panels, panels)),
     ):
         try:
@@ -159,9 +410,10 @@ def compile_for(S: Operator) -> None:
 
 
 def recur_scipy(
-    S: Operator,
+    P: Operator,
     start: int,
     stop: int,
+    tile: int,
     alpha: float,
     beta: float,
     current: Array,
@@ -169,9 +421,9 @@ def recur_scipy(
     coefficients: Array,
     accumulators: Array,
 ) -> None:
-    """Do what `recur` does, plainly."""
+    """Do what `recur` does, plainly; tiles are nothing but an order of work."""
     rows = slice(start, stop)
-    out[rows] = alpha * (S.to_scipy() @ current)[rows] + beta * out[rows]
+    out[rows] = alpha * (P.walk() @ current)[rows] + beta * out[rows]
     accumulators[:, rows] += np.multiply.outer(coefficients, out[rows])
 
 

@@ -2,9 +2,10 @@
 
 `chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
 `stepwise` takes the literal steps of a scheme. Both see S only through a `Sweep`, which spreads
-each product over threads.
+each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
+panels are divided by R when they come and multiplied by it when they go.
 
-Shapes: X is (n, w), S is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
+Shapes: X is (n, w), P is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ Progress = Callable[[int, int], object]
 
 @dataclass
 class Sweep:
-    """Products of S with panels. Between two of its calls to a kernel, work can be stopped.
+    """Products of P with panels. Between two of its calls to a kernel, work can be stopped.
 
-    `crew` does the whole diffusion; `sharing` is the same crew when its threads share the rows of
-    one panel, and a crew of one when each has panels of its own.
+    Neighbours are visited `tile` nodes at a time, in `ranges` of rows. `crew` does the whole
+    diffusion; `sharing` is the same crew when its threads share the rows of one panel, and a crew
+    of one when each has panels of its own.
     """
 
-    S: Operator
+    P: Operator
+    tile: int
     crew: Crew
     sharing: Crew
     ranges: list[tuple[int, int]]
@@ -53,14 +56,23 @@ class Sweep:
         coefficients: Array | None = None,
         accumulators: Array | None = None,
     ) -> None:
-        """Do ``out <- alpha S current + beta out`` and accumulate: see :mod:`heatgraph.kernels`."""
+        """Do ``out <- alpha P current + beta out`` and accumulate: see :mod:`heatgraph.kernels`."""
         from heatgraph.kernels import recur
 
         if coefficients is None or accumulators is None:
             coefficients, accumulators = np.empty(0, dtype=out.dtype), out[np.newaxis]
         self._share(
             lambda start, stop: recur(
-                self.S, start, stop, alpha, beta, current, out, coefficients, accumulators
+                self.P,
+                start,
+                stop,
+                self.tile,
+                alpha,
+                beta,
+                current,
+                out,
+                coefficients,
+                accumulators,
             ),
             self.ranges,
         )
@@ -68,6 +80,17 @@ class Sweep:
             with self.lock:
                 self.done += 1
                 self.progress(self.done, self.total)
+
+    def enter(self, X: Array) -> None:
+        """Divide a panel (n, w) by R."""
+        if self.P.root is not None:
+            X /= self.P.root[:, np.newaxis]
+
+    def leave(self, results: Array, keep: Array | None) -> None:
+        """Multiply results (M, n, w), or (M, R, w) at the rows `keep`, by R."""
+        root = self.P.root
+        if root is not None:
+            results *= (root if keep is None else root[keep])[:, np.newaxis]
 
     def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
         """Sum ``coefficients[m, k] vectors[k]`` over k."""
@@ -111,6 +134,9 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
     to keep the vectors there and to sum them at the end.
     """
     by_term = np.ascontiguousarray(coefficients.T)
+    moving = len(by_term) > 1
+    if moving:
+        sweep.enter(X)
     current, other = X, np.zeros_like(X)
     if keep is None:
         np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
@@ -127,20 +153,30 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
         current, other = other, current
     if keep is not None:
         sweep.combine(coefficients, vectors, sums)
+    if moving:
+        sweep.leave(sums, keep)
 
 
 def stepwise(
     sweep: Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None, results: Array
 ) -> None:
-    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows."""
+    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows.
+
+    `X` is used up.
+    """
 
     def product(Y: Array) -> Array:
         SY = np.zeros_like(Y)
         sweep.recur(1, 0, Y, SY)
         return SY
 
+    moving = any(scheme.K for scheme in schemes)
+    if moving:
+        sweep.enter(X)
     for scheme, result in zip(schemes, results, strict=True):
         Y = X
         for _ in range(scheme.K):
             Y = scheme.step(product, Y)
         result[...] = Y if keep is None else Y[keep]
+    if moving:
+        sweep.leave(results, keep)

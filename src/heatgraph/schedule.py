@@ -11,6 +11,7 @@ Symbols: n nodes, d features, R wanted rows, M schemes.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 from dataclasses import dataclass
@@ -22,19 +23,29 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.errors import InputError, MemoryBudgetError
-from heatgraph.graph import Graph
+from heatgraph.graph import BLOCK_EDGES, Graph
+from heatgraph.locality import NEAR
 
 # A panel of about this size stays in the cache while its neighbours are gathered from it.
 PANEL_BYTES = 4 << 20
+# A tile of a panel that is wider stays in the cache while it is gathered from, where the nodes have
+# so many neighbours in one that it pays to come back to them for each tile.
+TILE_BYTES = 4 << 20
+FEWEST_IN_TILE = 16
 # Below this width, reading the graph costs as much as gathering the columns.
 NARROWEST_PANEL = 32
+# A panel that does not fit the cache anyway has rows of this size, which are summed in registers.
+ROW_BYTES = 256
+# Bytes gathered per edge, over all products and columns, that finding an order of nodes pays for:
+# measured, it takes as long as 30 products with rows of 256 bytes save.
+ORDER_BYTES = 30 * ROW_BYTES
 # Panels are whole cache lines wide: 16 columns of float32.
 LINE_COLUMNS = 16
 # Columns are cut into at least this many panels where they are not too narrow then. How they are
 # cut does not depend on the number of threads, lest the bits of a product with features do.
 SHARED_PANELS = 8
-# Multiply-adds in one call of a kernel: some 50 ms, which Ctrl-C may have to wait for.
-RANGE_WORK = 50_000_000
+# Multiply-adds in one call of a kernel: some 100 ms, which Ctrl-C may have to wait for.
+RANGE_WORK = 400_000_000
 # Multiply-adds in a product below which waking a second thread costs more than it brings.
 WORTH_SHARING = 4_000_000
 # Besides its edges, a row costs about this many accesses, to its own vector and the next; and two
@@ -46,8 +57,9 @@ MOST_IN_WORK = 2 / 3
 # SciPy's product with sparse features.
 DENSE_COST = 0.1
 SPARSE_COST = 0.5
-# Panels that the literal steps keep alive at once: the four stages of Runge-Kutta and their sums.
-STEPWISE_PANELS = 8
+# Panels that literal steps keep alive at once, by products per step: Euler's, and the four stages
+# of Runge-Kutta with their sums.
+STEPWISE_PANELS = {1: 4, 4: 8}
 # Rows of dense features that are converted to another precision at a time.
 BLOCK_ROWS = 1 << 14
 
@@ -70,6 +82,11 @@ class Plan:
         every stable scheme). Rounding comes on top, and is all there is for literal steps.
     columns, panel_width : int
         Columns to diffuse, and how many of them make a panel.
+    tile : int
+        Nodes whose rows of a panel stay in the cache while they are gathered; all of them if they
+        have too few neighbours for that to pay.
+    reordered : bool
+        Whether nodes are worked on in an order with near neighbours, if one is found.
     panels_at_once : int
         Panels that are worked on side by side; the threads share the rows of one if it is 1.
     threads : int
@@ -86,6 +103,8 @@ class Plan:
     error_bound: float
     columns: int
     panel_width: int
+    tile: int
+    reordered: bool
     panels_at_once: int
     threads: int
     memory: int
@@ -116,67 +135,100 @@ def make_plan(
     working: np.dtype[Any],
     *,
     degree: int | None,
+    stages: int,
     products: int,
     error_bound: float,
     budget: float,
     threads: int,
-    allocates: bool,
+    place: Literal["memory", "array", "file"],
+    reorder: bool | None,
 ) -> Plan:
-    """Choose side, panels and threads, and count memory and traffic.
+    """Choose side, panels, order and threads, and count memory and traffic.
 
     `dtype` is that of the result and `working` that of the work; `degree` is None for literal
-    steps; `allocates` says whether the result takes new memory.
+    steps, which take `stages` products each; `place` says where the result goes: to new memory, to
+    an array that is there, or panel by panel to a file; `reorder` of None leaves the order to the
+    plan.
     """
     n, entries, item = graph.num_nodes, len(graph.indices), working.itemsize
     _, R, d = result_shape(graph, M, rows)
     side = _cheaper_side(graph, M, rows, degree, products)
     columns = R if side == "rows" else d
     accumulating = degree is not None and (side == "rows" or rows is None)
+    wide = _panel_width(columns, n, item)
+    if is_mapped(graph.features) and graph.features.nbytes > budget:
+        # Each panel reads the whole file, so that there had better be few.
+        wide = columns
 
-    if accumulating:
-        column_items = (2 + M) * n
-    elif degree is None:
-        column_items = (STEPWISE_PANELS + M) * n
-    else:
-        column_items = 2 * n + (degree + 1 + M) * R
-    column_bytes = item * (column_items + (M * d if side == "rows" else 0))
-    result = dtype.itemsize * M * R * d * allocates
-    building_operator, operator = _operator_bytes(graph, working)
-    building_source, source = _source_bytes(graph, working, side)
-    fixed = result + operator + source
-    preparing = result + max(building_operator, operator + building_source)
-    least = max(preparing, fixed + column_bytes)
-    if least > budget:
-        raise MemoryBudgetError(
-            f"needs {readable_bytes(least)}, budget {readable_bytes(budget)}. Raise "
-            "memory_budget=, ask for fewer rows=, or give out= a memory-mapped array."
+    def with_order(reordered: bool) -> Plan:
+        if accumulating:
+            column_items = (2 + M) * n
+        elif degree is None:
+            column_items = (STEPWISE_PANELS[stages] + M) * n
+        else:
+            column_items = 2 * n + (degree + 1 + M) * R
+        if side == "rows":
+            column_items += M * d
+        column_bytes = item * column_items
+        result = dtype.itemsize * M * R * d * (place == "memory")
+        building_operator, operator = _operator_bytes(graph, working, reordered)
+        building_source, source = _source_bytes(graph, working, side)
+        fixed = result + operator + source
+        preparing = result + max(building_operator, operator + building_source)
+        least = max(preparing, fixed + column_bytes)
+        if least > budget:
+            raise MemoryBudgetError(
+                f"needs {readable_bytes(least)}, budget {readable_bytes(budget)}. Raise "
+                "memory_budget=, ask for fewer rows=, or give out= a file or a memory-mapped array."
+            )
+
+        room = int(min(budget - fixed, 1e18) // column_bytes)
+        width = max(1, min(wide, columns, room))
+        if LINE_COLUMNS < width < min(wide, columns):
+            width -= width % LINE_COLUMNS
+        panels = -(-columns // width)
+        if accumulating and side == "features":
+            # All columns in work at once would take three arrays beside features and result.
+            room = min(room, int(MOST_IN_WORK * columns))
+        # One panel at a time goes to a file, so that no more than one is lost.
+        at_once = threads if threads <= min(panels, room // width) and place != "file" else 1
+        # A single panel is summed where the result is wanted.
+        alone = panels == 1 and side == "features" and working == dtype
+        in_place = accumulating and alone and not reordered
+        working_columns = min(columns, width * at_once)
+        in_work = column_bytes * working_columns - result * in_place
+        if side == "rows" and not sp.issparse(graph.features):
+            # Features are converted when the vectors of the recurrence are gone.
+            fixed -= source
+            gone = (2 - reordered) * n * item * working_columns
+            in_work = max(in_work, in_work - gone + source * at_once)
+        structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
+        vectors = item * (entries + (3 + 2 * M * accumulating) * n)
+        return Plan(
+            method="steps" if degree is None else "chebyshev",
+            side=side,
+            products=products,
+            degree=degree,
+            error_bound=error_bound,
+            columns=columns,
+            panel_width=width,
+            tile=_tile(n, entries, width * item),
+            reordered=reordered,
+            panels_at_once=at_once,
+            threads=threads,
+            memory=max(preparing, fixed + in_work),
+            bytes_moved=products * (panels * structure + columns * vectors),
         )
 
-    room = min(budget - fixed, 1e18) // column_bytes
-    width = max(1, int(min(_panel_width(columns, n * item), columns, room)))
-    panels = -(-columns // width)
-    if accumulating and side == "features":
-        # All columns in work at once would take three arrays beside the features and the result.
-        room = min(room, MOST_IN_WORK * columns)
-    at_once = threads if threads <= min(panels, room // width) else 1
-    # A single panel is summed where the result is wanted.
-    in_place = accumulating and panels == 1 and side == "features" and working == dtype
-    in_work = column_bytes * min(columns, width * at_once) - result * in_place
-    structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
-    vectors = item * (entries + (3 + 2 * M * accumulating) * n)
-    return Plan(
-        method="steps" if degree is None else "chebyshev",
-        side=side,
-        products=products,
-        degree=degree,
-        error_bound=error_bound,
-        columns=columns,
-        panel_width=width,
-        panels_at_once=at_once,
-        threads=threads,
-        memory=max(preparing, fixed + in_work),
-        bytes_moved=products * (panels * structure + columns * vectors),
-    )
+    if reorder is not None:
+        return with_order(reorder)
+    given = with_order(False)
+    if given.tile < n or not _worth_reordering(n, item * columns * products):
+        return given
+    try:
+        return with_order(True)
+    except MemoryBudgetError:
+        return given
 
 
 def result_shape(graph: Graph, M: int, rows: npt.NDArray[np.int64] | None) -> tuple[int, int, int]:
@@ -202,6 +254,11 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
     """Cut rows that cost the same into ranges that are not too long to be interrupted."""
     step = max(1, RANGE_WORK // max(1, row_work))
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def row_blocks(rows: int) -> list[slice]:
+    """Cut rows into blocks that are converted or looked at at a time."""
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
 
 
 def feature_blocks(X: Any, width: int) -> list[tuple[int, int]]:
@@ -292,13 +349,27 @@ def _cheaper_side(
     return "rows" if by_rows < by_features else "features"
 
 
-def _operator_bytes(graph: Graph, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Memory for S: while it is built, and then."""
-    vectors = 2 * graph.num_nodes * dtype.itemsize
-    if graph.weights is None:
-        return vectors, vectors
-    entries = len(graph.indices)
-    return vectors + 3 * 8 * entries, vectors + dtype.itemsize * entries
+def is_mapped(array: Any) -> bool:
+    """Whether an array lies in a file, as far as it can be told."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, mmap.mmap)
+
+
+def _operator_bytes(graph: Graph, dtype: np.dtype[Any], reordered: bool) -> tuple[int, int]:
+    """Memory for S, and for another order of it: while it is built, and then."""
+    n, entries = graph.num_nodes, len(graph.indices)
+    vectors = 3 * n * dtype.itemsize
+    building, there = vectors + 3 * 8 * n, vectors
+    if graph.weights is not None:
+        values = dtype.itemsize * entries
+        building, there = building + values + 3 * 8 * min(entries, 2 * BLOCK_EDGES), there + values
+    if reordered and "arrangement" not in graph.kept:
+        index = graph.indices.itemsize
+        weight = 0 if graph.weights is None else graph.weights.itemsize
+        copy = entries * (index + weight) + 8 * n + 2 * index * n
+        building, there = building + copy + 4 * index * n, there + copy
+    return building, there
 
 
 def _source_bytes(
@@ -326,10 +397,22 @@ def _product_work(num_nodes: int, num_entries: int) -> int:
     return num_entries + ACCESSES_PER_ROW * num_nodes
 
 
-def _panel_width(columns: int, column_bytes: int) -> int:
+def _tile(n: int, entries: int, row_bytes: int) -> int:
+    """Nodes in a tile that fits the cache, or n if a node has few neighbours in a tile."""
+    tile = max(1, TILE_BYTES // row_bytes)
+    return tile if entries * tile >= FEWEST_IN_TILE * n * n else n
+
+
+def _worth_reordering(n: int, bytes_per_edge: int) -> bool:
+    """Whether panels exceed the cache by far, and enough of them to pay for finding an order."""
+    return n >= 2 * NEAR and bytes_per_edge >= ORDER_BYTES
+
+
+def _panel_width(columns: int, n: int, item: int) -> int:
     """Columns per panel: for the cache, and for threads to share; whatever their number."""
-    for_cache = PANEL_BYTES // column_bytes
+    fitting = PANEL_BYTES // (n * item)
+    narrowest = NARROWEST_PANEL if fitting >= NARROWEST_PANEL else ROW_BYTES // item
     for_threads = -(-columns // SHARED_PANELS)
-    lines = -(-max(NARROWEST_PANEL, min(for_cache, for_threads)) // LINE_COLUMNS)
+    lines = -(-max(narrowest, min(fitting, for_threads)) // LINE_COLUMNS)
     width = lines * LINE_COLUMNS
     return columns if MOST_IN_WORK * columns < width else width

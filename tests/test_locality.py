@@ -1,0 +1,179 @@
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import graphs, seeds
+
+from heatgraph import Graph, Heat, diffuse, diffuse_many, kernels, locality, plan
+from heatgraph import schedule as schedule_module
+from heatgraph.datasets.synthetic import make_block_graph
+from heatgraph.errors import InputError, MemoryBudgetError
+from heatgraph.locality import arranged, nearness
+
+
+@pytest.fixture
+def small_caches(monkeypatch):
+    """Have a graph of a few hundred nodes count as one that exceeds the cache."""
+    monkeypatch.setattr(locality, "NEAR", 16)
+    monkeypatch.setattr(schedule_module, "NEAR", 16)
+
+
+def blocks(weighted=False, features=5):
+    """A ring of twenty tight groups, numbered by chance, and features for them."""
+    random = np.random.default_rng(0)
+    groups, size = 20, 12
+    A = np.kron(np.eye(groups), np.ones((size, size))) * (random.random((240, 240)) < 0.8)
+    A += np.kron(np.roll(np.eye(groups), 1, axis=1), random.random((size, size)) < 0.02)
+    A = np.triu(A, 1) * (random.uniform(0.5, 2, A.shape) if weighted else 1)
+    A += A.T
+    mixed = random.permutation(240)
+    return Graph(A[mixed][:, mixed], random.normal(size=(240, features)))
+
+
+@given(graph=graphs(max_nodes=30, featureless=True), seed=seeds)
+def test_permute_is_indexing(graph, seed):
+    order = np.random.default_rng(seed).permutation(graph.num_nodes)
+    rank = np.argsort(order)
+    indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
+    indices = np.empty_like(graph.indices)
+    weights = None if graph.weights is None else np.empty_like(graph.weights)
+    kernels.permute(
+        graph.indptr, graph.indices, graph.weights, order, rank, indptr, indices, weights
+    )
+    wanted = sp.csr_array(graph.adjacency[order][:, order])
+    wanted.sort_indices()
+    assert_array_equal(indptr, wanted.indptr)
+    assert_array_equal(indices, wanted.indices)
+    if weights is not None:
+        assert_array_equal(weights, wanted.data)
+
+
+@given(
+    graph=graphs(max_nodes=30, featureless=True), asked=st.integers(1, 8), most=st.integers(1, 9)
+)
+def test_communities_are_what_the_python_says_and_stay_small(graph, asked, most):
+    def passes(function):
+        n = graph.num_nodes
+        labels, sizes, counts = np.arange(n), np.ones(n, dtype=int), np.zeros(n, dtype=int)
+        changed = [
+            function(graph.indptr, graph.indices, labels, sizes, counts, asked, most)
+            for _ in range(3)
+        ]
+        assert not counts.any()
+        assert_array_equal(sizes, np.bincount(labels, minlength=n))
+        assert sizes.max() <= most
+        return labels, changed
+
+    compiled, plain = passes(kernels.join_communities), passes(kernels._join_communities)
+    assert_array_equal(compiled[0], plain[0])
+    assert compiled[1] == plain[1]
+
+
+def test_groups_come_together(small_caches):
+    graph = blocks()
+    there = arranged(graph)
+    given = np.arange(graph.num_nodes)
+    assert nearness(graph, given) < 0.3
+    assert nearness(graph, there.rank) > 0.8
+    assert_array_equal(there.rank[there.order], given)
+    A = graph.adjacency.toarray()
+    assert_array_equal(there.graph.adjacency.toarray(), A[there.order][:, there.order])
+
+
+@pytest.mark.parametrize("features", ["dense", "sparse", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rows", [None, [5, 3, 200]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("self_loops", [False, True])
+def test_the_order_is_undone_at_the_door(small_caches, features, weighted, rows, dtype, self_loops):
+    graph = blocks(weighted)
+    if features == "sparse":
+        graph = graph.with_features(sp.csr_array(np.maximum(graph.features, 0)))
+    elif features == "none":
+        graph = graph.with_features(None)
+    options = {"rows": rows, "dtype": dtype, "self_loops": self_loops}
+    schemes = [Heat(1.0), Heat(4.0)]
+    given = diffuse_many(graph, schemes, reorder=False, **options)
+    other = diffuse_many(graph, schemes, reorder=True, **options)
+    assert graph.kept["arrangement"] is not None
+    assert_allclose(other, given, atol=200 * np.finfo(dtype).eps)
+    literal = [diffuse(graph, 2.0, 5, method="steps", reorder=r, **options) for r in (0 > 1, True)]
+    assert_allclose(*literal, atol=200 * np.finfo(dtype).eps)
+
+
+def test_an_order_is_found_once_and_shared(small_caches, monkeypatch):
+    graph = blocks()
+    first = arranged(graph)
+    monkeypatch.setattr(locality, "_arrange", None)
+    assert arranged(graph.with_features(None)) is first
+    assert pickle.loads(pickle.dumps(graph)).kept == {}
+    assert graph.subgraph([0, 1]).kept == {}
+
+
+def test_no_order_is_kept_where_none_is_better(small_caches):
+    random = np.random.default_rng(0)
+    A = np.triu(random.random((1000, 1000)) < 0.05, 1)
+    graph = Graph(A | A.T, random.normal(size=(1000, 3)))
+    assert arranged(graph) is None
+    assert_array_equal(diffuse(graph, 2.0, reorder=True), diffuse(graph, 2.0, reorder=False))
+    ring = Graph(np.roll(np.eye(40), 1, axis=0) + np.roll(np.eye(40), -1, axis=0))
+    assert arranged(ring) is None
+    assert arranged(Graph(np.zeros((5, 5)))) is None
+
+
+def test_when_it_pays():
+    n = 300_000
+    graph = make_block_graph(n, 2 * n, num_features=1).graph
+    wide = graph.with_features(np.broadcast_to(np.float32(1), (n, 64)))
+    wider = graph.with_features(np.broadcast_to(np.float32(1), (n, 640)))
+    assert not plan(wide, 1.0).reordered
+    assert plan(wider, 1.0).reordered
+    assert not plan(wider, 1.0, reorder=False).reordered
+    assert plan(wide, 1.0, reorder=True).reordered
+    assert plan(wider, 1.0).memory > plan(wider, 1.0, reorder=False).memory
+    with pytest.raises(InputError, match="reorder must be True, False or None"):
+        plan(wide, 1.0, reorder="yes")
+    dense = make_block_graph(2000, 100_000, num_features=640).graph
+    assert not plan(dense, 9.0).reordered
+
+
+def test_a_budget_too_small_for_another_order_takes_the_given_one():
+    n = 300_000
+    graph = make_block_graph(n, 2 * n, num_features=1).graph
+    wide = graph.with_features(np.broadcast_to(np.float32(1), (n, 640)))
+    out = np.broadcast_to(np.float32(0), (n, 640))
+    least = 0
+    for budget in np.linspace(1e6, 1e8, 100):
+        try:
+            course = plan(wide, 1.0, memory_budget=budget, out=out)
+        except MemoryBudgetError:
+            continue
+        assert course.memory <= budget
+        if not course.reordered:
+            least = budget
+    assert least > 0
+
+
+@pytest.mark.parametrize("rows", [None, range(30), range(8000)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_plan_counts_another_order(small_caches, monkeypatch, weighted, rows):
+    monkeypatch.setattr(locality, "WORTHWHILE", -1)
+    random = np.random.default_rng(0)
+    ends = random.integers(0, 20_000, size=(2, 80_000))
+    weights = random.uniform(1, 2, 80_000) if weighted else None
+    X = random.normal(size=(20_000, 96)).astype(np.float32)
+    graph = Graph.from_edges(*ends, weights, features=X, symmetrize="max", duplicates="max")
+    options = {"rows": rows, "n_threads": 1, "reorder": True}
+    diffuse(graph.subgraph(range(50)), 3.0, reorder=True, n_threads=1)  # compiles
+    for _ in range(2):  # the order is found, and then it is there
+        need = plan(graph, 3.0, **options).memory
+        tracemalloc.start()
+        diffuse(graph, 3.0, **options)
+        _, taken = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert abs(taken - need) < 0.15 * need
