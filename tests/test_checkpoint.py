@@ -3,16 +3,18 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heatgraph import Graph, Heat, checkpoint, diffuse, diffuse_many, plan
+from heatgraph import Graph, Heat, checkpoint, diffuse, diffuse_many, locality, plan
 from heatgraph import diffusion as diffusion_module
 from heatgraph.checkpoint import fingerprint
-from heatgraph.errors import FileFormatError, HeatgraphError, InputError
+from heatgraph.errors import CollapseWarning, InputError
 
 BUDGET = 400_000
 
@@ -32,15 +34,15 @@ def graph():
 
 def stopped_after(monkeypatch, panels):
     """Have the work fail when so many panels are done, as if it were killed."""
-    run, done = diffusion_module._Task._run_panel, []
+    run, done = diffusion_module._Task._panel, []
 
     def run_panel(self, *args):
         if len(done) == panels:
             raise KeyboardInterrupt
-        run(self, *args)
         done.append(args)
+        return run(self, *args)
 
-    monkeypatch.setattr(diffusion_module._Task, "_run_panel", run_panel)
+    monkeypatch.setattr(diffusion_module._Task, "_panel", run_panel)
     return done
 
 
@@ -91,9 +93,62 @@ class TestFiles:
         diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
         assert np.load(path).shape == (2000, 200)
 
-    def test_no_such_folder(self, graph, tmp_path):
-        with pytest.raises(InputError, match="there is no folder"):
-            diffuse(graph, 3.0, out=tmp_path / "nowhere" / "X.npy")
+    def test_places_that_cannot_be_written_are_refused_before_any_work(self, graph, tmp_path):
+        (tmp_path / "folder").mkdir()
+        for wrong, words in (
+            (tmp_path / "nowhere" / "X.npy", "there is no folder"),
+            (tmp_path / "folder", "must name a file"),
+            ("", "must name a file"),
+        ):
+            for function in (plan, diffuse):
+                with pytest.raises(InputError, match=words):
+                    function(graph, 3.0, out=wrong)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+    def test_features_are_not_overwritten(self, graph, tmp_path):
+        np.save(tmp_path / "X.npy", graph.features)
+        mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
+        with pytest.raises(InputError, match="is where the features are"):
+            diffuse(mapped, 3.0, out=tmp_path / "X.npy")
+        written = diffuse(mapped, 3.0, out=tmp_path / "Y.npy")
+        assert_array_equal(written, diffuse(graph, 3.0))
+
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_no_rows(self, graph, tmp_path, count):
+        schemes = [Heat(1.0 + k) for k in range(count)]
+        written = diffuse_many(graph, schemes, rows=[], out=tmp_path / "X.npy")
+        assert written.shape == (count, 0, 200)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+
+    def test_features_beyond_the_budget_are_read_by_few(self, graph, tmp_path):
+        np.save(tmp_path / "X.npy", graph.features)
+        mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
+        options = {"out": tmp_path / "Y.npy", "memory_budget": 1_500_000}
+        course = plan(mapped, 3.0, **options)
+        assert course.panel_width > plan(graph, 3.0, **options).panel_width
+        assert course.memory <= 1_500_000
+        assert_array_equal(diffuse(mapped, 3.0, **options), diffuse(graph, 3.0))
+
+    @pytest.mark.parametrize("T", [3.0, 2000.0])
+    @pytest.mark.parametrize("reorder", [False, True])
+    @pytest.mark.parametrize("place", ["file", "array"])
+    def test_memory_is_as_planned(self, tmp_path, monkeypatch, place, reorder, T):
+        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        graph = make(n=20_000, d=64)
+        options = {"reorder": reorder, "n_threads": 1}
+        diffuse(graph.subgraph(range(50)), 3.0, **options)  # compiles
+        assert len(graph.components) == 20_000  # known before, and kept
+        out = tmp_path / "X.npy"
+        if place == "array":
+            out = np.empty((20_000, 64), dtype=np.float32)
+        need = plan(graph, T, out=out, **options).memory
+        tracemalloc.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)
+            diffuse(graph, T, out=out, **options)
+        _, taken = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert abs(taken - need) < 0.15 * need
 
 
 class TestResuming:
@@ -117,21 +172,24 @@ class TestResuming:
             {"T": 3.1},
             {"tol": 1e-3},
             {"self_loops": False},
-            {"dtype": np.float64, "memory_budget": 2 * BUDGET},
-            {"memory_budget": 2 * BUDGET},
+            {"dtype": np.float64},
+            {"memory_budget": BUDGET},
             {"rows": range(1500)},
-            {"reorder": True, "memory_budget": 3 * BUDGET},
+            {"reorder": True},
             {"scheme": "euler", "K": 9},
         ],
     )
     def test_other_settings_are_refused(self, graph, tmp_path, monkeypatch, change):
         path = tmp_path / "X.npy"
         stopped_after(monkeypatch, 1)
+        # Wide enough for all of them to be cut into the same panels.
+        budget = 20 * BUDGET
         with pytest.raises(KeyboardInterrupt):
-            diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+            diffuse(graph, 3.0, out=path, memory_budget=budget)
         before = sorted(entry.name for entry in (tmp_path / "X.npy.unfinished").iterdir())
+        assert before
         with pytest.raises(InputError, match="panels of another diffusion.*delete the folder"):
-            diffuse(graph, **{"T": 3.0, "memory_budget": BUDGET, "out": path, **change})
+            diffuse(graph, **{"T": 3.0, "memory_budget": budget, "out": path, **change})
         assert sorted(e.name for e in (tmp_path / "X.npy.unfinished").iterdir()) == before
 
     @pytest.mark.parametrize("part", ["edge", "weight", "feature"])
@@ -151,7 +209,8 @@ class TestResuming:
         with pytest.raises(InputError, match="panels of another diffusion"):
             diffuse(Graph(A.tocsr(), X), 3.0, out=path, memory_budget=3 * BUDGET)
 
-    def test_a_damaged_panel_is_noticed(self, graph, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("length", [None, 0, 100])
+    def test_a_damaged_panel_is_computed_again(self, graph, tmp_path, monkeypatch, length):
         path = tmp_path / "X.npy"
         with monkeypatch.context() as patch:
             stopped_after(patch, 2)
@@ -160,18 +219,48 @@ class TestResuming:
         panel = next((tmp_path / "X.npy.unfinished").glob("*.safetensors"))
         raw = bytearray(panel.read_bytes())
         raw[-5] ^= 1
-        panel.write_bytes(raw)
-        with pytest.raises(FileFormatError, match="checksum"):
-            diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
-        assert not path.exists()
+        panel.write_bytes(raw[:length])
+        done = stopped_after(monkeypatch, None)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert len(done) == len(plan(graph, 3.0, memory_budget=BUDGET, out=path).panels) - 1
+        assert_array_equal(written, diffuse(graph, 3.0, n_threads=1))
 
-    def test_a_job_that_cannot_be_read_is_refused(self, graph, tmp_path):
-        folder = tmp_path / "X.npy.unfinished"
-        folder.mkdir()
-        for text in (b"", b"\xff", b"0" * 64):
-            (folder / "fingerprint").write_bytes(text)
-            with pytest.raises(HeatgraphError, match="X.npy.unfinished"):
-                diffuse(graph, 3.0, out=tmp_path / "X.npy")
+    def test_what_is_left_of_a_finished_run_is_not_taken_for_another(
+        self, graph, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "X.npy"
+
+        def killed(folder):
+            next(folder.glob("*.safetensors")).unlink()
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint.shutil, "rmtree", killed)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        with pytest.raises(InputError, match="panels of another diffusion"):
+            diffuse(graph, 4.0, out=path, memory_budget=BUDGET)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert_array_equal(written, diffuse(graph, 3.0))
+
+    def test_nothing_done_is_nothing_in_the_way(self, graph, tmp_path, monkeypatch):
+        path = tmp_path / "X.npy"
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 0)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path)
+        assert_array_equal(diffuse(graph, 4.0, out=path), diffuse(graph, 4.0))
+
+    def test_an_order_that_is_known_by_now_changes_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        graph, path = make(), tmp_path / "X.npy"
+        options = {"out": path, "reorder": True, "memory_budget": 3 * BUDGET}
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 1)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, **options)
+        assert "arrangement" in graph.kept
+        assert_allclose(diffuse(graph, 3.0, **options), diffuse(graph, 3.0), atol=1e-5)
 
     def test_a_full_disk_keeps_what_is_done(self, graph, tmp_path, monkeypatch):
         path, write = tmp_path / "X.npy", checkpoint.write_tensors
@@ -205,7 +294,7 @@ def test_kill_9_at_any_moment(tmp_path):
     graph, path = make(n=20_000), tmp_path / "X.npy"
     folder = tmp_path / "X.npy.unfinished"
     code = JOB.format(tests=os.path.dirname(__file__), path=str(path))
-    random = np.random.default_rng(int(time.time()))
+    random = np.random.default_rng(0)
     for kill in range(3):
         process = subprocess.Popen([sys.executable, "-c", code])
         started = time.monotonic()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
-from heatgraph import kernels
+from heatgraph import Graph, diffuse, kernels
 
 DTYPES = [np.float32, np.float64]
 
@@ -69,6 +69,44 @@ def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed, til
         kernels._recur(*structure, 0, S.num_nodes, tile, 2.0, -1.0, current, *plain)
     for one, other in zip(mine, plain, strict=True):
         assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("summed", [3, 256])
+def test_many_neighbours_are_summed_as_the_python_says(dtype, index, weighted, summed, monkeypatch):
+    monkeypatch.setattr(kernels, "SUMMED", summed)
+    compiled = kernels.numba.njit(kernels._recur)
+    random = np.random.default_rng(0)
+    A = np.zeros((1500, 1500))
+    A[0] = A[:, 0] = A[700] = A[:, 700] = 1
+    if weighted:
+        A *= np.add.outer(*[random.uniform(1, 2, 1500)] * 2)
+    graph = Graph(A)
+    graph.indices = graph.indices.astype(index)
+    S = graph.operator(True, dtype)
+    structure = (S.indptr, S.indices, S.values, S.outgoing, S.diagonal)
+    for tile in (400, 1500):
+        current, *mine = panels(S, 0, 70, 1)
+        plain = [array.copy() for array in mine]
+        numbers = (dtype(2), dtype(-1))
+        compiled(*structure, 0, S.num_nodes, tile, *numbers, current, *mine)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernels, "add_rows", kernels.add_rows_plainly)
+            kernels._recur(*structure, 0, S.num_nodes, tile, *numbers, current, *plain)
+        for one, other in zip(mine, plain, strict=True):
+            assert_array_equal(one, other)
+
+
+def test_hubs_keep_their_digits():
+    leaves = 1 << 22
+    hub = np.zeros(leaves, dtype=np.int32)
+    graph = Graph.from_edges(hub, 1 + np.arange(leaves), num_nodes=leaves + 1, symmetrize="max")
+    equilibrium = graph.stationary()[:, np.newaxis].astype(np.float32)
+    X_T = diffuse(graph.with_features(equilibrium), 1.0)
+    error = np.linalg.norm(X_T - equilibrium) / np.linalg.norm(equilibrium)
+    assert error < 8 * np.finfo(np.float32).eps * 10
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

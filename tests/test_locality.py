@@ -42,9 +42,12 @@ def test_permute_is_indexing(graph, seed):
     indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
     indices = np.empty_like(graph.indices)
     weights = None if graph.weights is None else np.empty_like(graph.weights)
-    kernels.permute(
-        graph.indptr, graph.indices, graph.weights, order, rank, indptr, indices, weights
-    )
+    middle, end = graph.num_nodes // 2, indptr[:-1].copy()
+    for start, stop in ((0, middle), (middle, graph.num_nodes)):
+        kernels.permute(
+            graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights,
+            start, stop,
+        )  # fmt: skip
     wanted = sp.csr_array(graph.adjacency[order][:, order])
     wanted.sort_indices()
     assert_array_equal(indptr, wanted.indptr)
@@ -61,7 +64,7 @@ def test_communities_are_what_the_python_says_and_stay_small(graph, asked, most)
         n = graph.num_nodes
         labels, sizes, counts = np.arange(n), np.ones(n, dtype=int), np.zeros(n, dtype=int)
         changed = [
-            function(graph.indptr, graph.indices, labels, sizes, counts, asked, most)
+            function(graph.indptr, graph.indices, labels, sizes, counts, asked, most, 0, n)
             for _ in range(3)
         ]
         assert not counts.any()
@@ -102,8 +105,11 @@ def test_the_order_is_undone_at_the_door(small_caches, features, weighted, rows,
     other = diffuse_many(graph, schemes, reorder=True, **options)
     assert graph.kept["arrangement"] is not None
     assert_allclose(other, given, atol=200 * np.finfo(dtype).eps)
-    literal = [diffuse(graph, 2.0, 5, method="steps", reorder=r, **options) for r in (0 > 1, True)]
-    assert_allclose(*literal, atol=200 * np.finfo(dtype).eps)
+    one, two = (
+        diffuse(graph, 2.0, 5, method="steps", reorder=reorder, **options)
+        for reorder in (False, True)
+    )
+    assert_allclose(one, two, atol=200 * np.finfo(dtype).eps)
 
 
 def test_an_order_is_found_once_and_shared(small_caches, monkeypatch):
@@ -147,16 +153,16 @@ def test_a_budget_too_small_for_another_order_takes_the_given_one():
     graph = make_block_graph(n, 2 * n, num_features=1).graph
     wide = graph.with_features(np.broadcast_to(np.float32(1), (n, 640)))
     out = np.broadcast_to(np.float32(0), (n, 640))
-    least = 0
-    for budget in np.linspace(1e6, 1e8, 100):
+    orders = []
+    for budget in np.linspace(1e6, 1e9, 100):
         try:
             course = plan(wide, 1.0, memory_budget=budget, out=out)
         except MemoryBudgetError:
             continue
         assert course.memory <= budget
-        if not course.reordered:
-            least = budget
-    assert least > 0
+        orders.append(course.reordered)
+    assert orders == sorted(orders)
+    assert set(orders) == {False, True}
 
 
 @pytest.mark.parametrize("rows", [None, range(30), range(8000)])

@@ -1,18 +1,19 @@
 """A long diffusion that survives being killed: its result goes to disk panel by panel.
 
 While the work for ``X_T.npy`` is under way there is a folder ``X_T.npy.unfinished`` with a file for
-each finished panel, checksummed and whole or not there at all, and a file that says what is being
-computed: a fingerprint of graph, features, settings and panels. The same call again, after whatever
-happened, takes up the panels that are there and computes the others; every panel comes out the same
-to the last bit, whoever computes it. Other data or settings have another fingerprint, and are
-refused. In the end the panels are put together in ``X_T.npy`` and the folder goes.
+each finished panel, checksummed and whole or not there at all. Each carries a fingerprint of graph,
+features, settings and the cut into panels. The same call again, after whatever happened, takes up
+the panels that are there and computes the others; a damaged one is computed anew, and panels with
+another fingerprint are refused. In the end they are put together in ``X_T.npy``, and the folder
+goes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.errors import InputError
+from heatgraph.errors import FileFormatError, InputError
 from heatgraph.files import map_tensors, whole_file, write_tensors
 
 Array = npt.NDArray[Any]
 
 KIND = "panel of a diffusion"
 # Bytes that are hashed, or put together, at a time.
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22
 
 
 class Checkpoint:
@@ -36,16 +37,17 @@ class Checkpoint:
     def __init__(
         self,
         path: str | Path,
-        fingerprint: str,
+        mark: str,
         shape: tuple[int, int, int],
         dtype: np.dtype[Any],
         axis: int,
         panels: Sequence[slice],
     ) -> None:
-        self.path = Path(path)
+        self.path, self.mark = Path(path), mark
         self.folder = self.path.with_name(self.path.name + ".unfinished")
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
-        self._begin(fingerprint)
+        self.folder.mkdir(exist_ok=True)
+        self._look()
 
     @property
     def left(self) -> list[slice]:
@@ -54,54 +56,77 @@ class Checkpoint:
 
     def keep(self, panel: slice, values: Array) -> None:
         """Have a finished panel on disk."""
-        write_tensors(self._file(panel), KIND, {}, {"values": values})
+        write_tensors(self._file(panel), KIND, {"fingerprint": self.mark}, {"values": values})
 
     def finish(self) -> Array:
         """Put the panels together in the file that was asked for, and give it as a memory map."""
-        parts = [self._read(panel) for panel in self.panels]
-        M, R, d = self.shape
-        rows = max(1, BLOCK_BYTES // (d * self.dtype.itemsize))
+        # Beside the panels, so that what a kill leaves goes with them.
+        whole = self.folder / "result.npy"
         # A single scheme's result is a matrix.
-        shape = self.shape[1:] if M == 1 else self.shape
+        shape = self.shape[1:] if self.shape[0] == 1 else self.shape
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": shape}
-        with whole_file(self.path) as file:
+        with whole_file(whole) as file:
             np.lib.format.write_array_header_1_0(file, header)
-            for m in range(M):
-                if self.axis == 1:
-                    blocks: Iterable[Array] = (part[m] for part in parts)
-                else:
-                    blocks = (
-                        np.concatenate([part[m, start : start + rows] for part in parts], axis=1)
-                        for start in range(0, R, rows)
-                    )
-                for block in blocks:
-                    file.write(np.ascontiguousarray(block).data)
-        del parts, block
+            for block in self._blocks():
+                file.write(np.ascontiguousarray(block).data)
+            del block
+        os.replace(whole, self.path)
         shutil.rmtree(self.folder)
         result: Array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         return result.reshape(self.shape)
 
-    def _begin(self, fingerprint: str) -> None:
-        job = self.folder / "fingerprint"
-        if not self.path.parent.is_dir():
-            raise InputError(f"{self.path}: there is no folder {self.path.parent}. Make it first.")
-        self.folder.mkdir(exist_ok=True)
-        if not job.exists():
-            with whole_file(job) as file:
-                file.write(fingerprint.encode())
-        elif job.read_bytes() != fingerprint.encode():
-            raise InputError(
-                f"{self.folder} has panels of another diffusion: the graph, the features, the "
-                "settings, the memory budget or the version are not those that it was begun with. "
-                "Go on with those, or delete the folder to begin anew."
-            )
+    def _look(self) -> None:
+        """Drop damaged panels, and refuse those of another diffusion."""
+        for file in self.folder.glob("*.safetensors"):
+            try:
+                content, _ = map_tensors(file, KIND)
+            except FileFormatError:
+                file.unlink()
+                continue
+            if content.get("fingerprint") != self.mark:
+                raise InputError(
+                    f"{self.folder} has panels of another diffusion: the graph, the features, the "
+                    "settings, the memory budget or the version are not those that it was begun "
+                    "with. Go on with those, or delete the folder to begin anew."
+                )
+
+    def _blocks(self) -> Iterator[Array]:
+        """The result's rows in order, some at a time."""
+        M, R, d = self.shape
+        parts = [map_tensors(self._file(panel), KIND)[1]["values"] for panel in self.panels]
+        rows = max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize))
+        yield np.empty(0, dtype=self.dtype)
+        for m in range(M):
+            if self.axis == 1:
+                yield from (part[m] for part in parts)
+            else:
+                for start in range(0, R, rows):
+                    yield np.concatenate([part[m, start : start + rows] for part in parts], axis=1)
 
     def _file(self, panel: slice) -> Path:
         return self.folder / f"{panel.start}-{panel.stop}.safetensors"
 
-    def _read(self, panel: slice) -> Array:
-        _, tensors = map_tensors(self._file(panel), KIND)
-        return tensors["values"]
+
+def check_path(path: str | Path, features: Any) -> None:
+    """Refuse a place where no result can be written, before any work is done."""
+    path = Path(path)
+    if not path.name or path.is_dir():
+        raise InputError(f"out must name a file, such as 'X_T.npy'. Got {str(path)!r}.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}. Make it first.")
+    source = mapped_file(features)
+    if source is not None and path.exists() and os.path.samefile(source, path):
+        raise InputError(f"{path} is where the features are. Name another file.")
+
+
+def mapped_file(array: Any) -> Path | None:
+    """The file that an array is a memory map of, as far as NumPy tells it."""
+    while isinstance(array, np.ndarray):
+        name = getattr(array, "filename", None)
+        if name is not None:
+            return Path(name)
+        array = array.base
+    return None
 
 
 def fingerprint(*parts: Any) -> str:

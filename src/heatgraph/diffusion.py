@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.checkpoint import Checkpoint, fingerprint
+from heatgraph.checkpoint import Checkpoint, check_path, fingerprint
 from heatgraph.crew import Crew, thread_count
 from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning, InputError, warn
@@ -263,36 +263,32 @@ class _Task:
         """Fill `target` (M, R, d)."""
         plain = np.asarray(target)  # kernels do not know memory maps as arrays
         by_rows = self.plan.side == "rows"
-        self._run_panels(
-            self.plan.panels,
-            lambda panel: plain[:, panel] if by_rows else plain[:, :, panel],
-            lambda panel, part: None,
-            progress,
-        )
+
+        def part_of(panel: slice) -> Array:
+            return plain[:, panel] if by_rows else plain[:, :, panel]
+
+        def put(panel: slice, values: Array) -> None:
+            part = part_of(panel)
+            if not np.may_share_memory(values, part):
+                part[...] = values
+
+        self._run_panels(self.plan.panels, part_of, put, progress)
         self._warn_if_collapsed(target)
         return target
 
     def run_to(self, path: str | Path, progress: Progress | None) -> Array:
         """Fill a file, or finish one that was begun, and give it as a memory map (M, R, d)."""
-        M, R, d = self.shape
         graph, plan = self.graph, self.plan
-        by_rows = plan.side == "rows"
+        axis = 1 if plan.side == "rows" else 2
         course = self.course if isinstance(self.course, np.ndarray) else repr(self.course)
-        settings = (self.self_loops, self.dtype, plan.side, plan.panel_width, plan.tile)
-        rows = "all" if self.rows is None else self.rows
+        settings = (self.self_loops, self.dtype, self.working, self.shape)
+        cut = (plan.side, plan.panel_width, plan.tile, plan.reordered)
         mark = fingerprint(
-            version("heatgraph"), settings, plan.reordered, course, rows, self.shape,
+            version("heatgraph"), settings, cut, course, "all" if self.rows is None else self.rows,
             graph.indptr, graph.indices, graph.weights, graph.features,
         )  # fmt: skip
-        checkpoint = Checkpoint(
-            path, mark, self.shape, self.dtype, 1 if by_rows else 2, plan.panels
-        )
-
-        def part_of(panel: slice) -> Array:
-            width = panel.stop - panel.start
-            return np.empty((M, width, d) if by_rows else (M, R, width), dtype=self.dtype)
-
-        self._run_panels(checkpoint.left, part_of, checkpoint.keep, progress)
+        checkpoint = Checkpoint(path, mark, self.shape, self.dtype, axis, plan.panels)
+        self._run_panels(checkpoint.left, lambda panel: None, checkpoint.keep, progress)
         result = checkpoint.finish()
         self._warn_if_collapsed(result)
         return result
@@ -300,11 +296,11 @@ class _Task:
     def _run_panels(
         self,
         panels: Sequence[slice],
-        part_of: Callable[[slice], Array],
-        done: Callable[[slice, Array], None],
+        part_of: Callable[[slice], Array | None],
+        put: Callable[[slice, Array], None],
         progress: Progress | None,
     ) -> None:
-        """Fill the part of the result that belongs to each panel, and say when it is done."""
+        """Put each panel's part of the result where it belongs, if it is not filled there."""
         from heatgraph.kernels import compile_for
 
         if not panels:
@@ -317,10 +313,9 @@ class _Task:
         source = self._source(None if there is None else there.order)
 
         def run_panel(panel: slice) -> None:
-            part = part_of(panel)
             with np.errstate(over="ignore", invalid="ignore"):
-                self._run_panel(sweep, source, there, panel, part)
-            done(panel, part)
+                values = self._panel(sweep, source, there, panel, part_of(panel))
+            put(panel, values)
 
         with Crew(plan.threads) as crew, Crew(1) as alone:
             outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
@@ -339,44 +334,78 @@ class _Task:
         with np.errstate(over="ignore"):
             return X.astype(self.working, copy=False)
 
-    def _run_panel(
-        self, sweep: Sweep, source: Any, there: Arrangement | None, panel: slice, part: Array
-    ) -> None:
-        M, R, d = self.shape
-        n, width = self.graph.num_nodes, panel.stop - panel.start
+    def _panel(
+        self,
+        sweep: Sweep,
+        source: Any,
+        there: Arrangement | None,
+        panel: slice,
+        part: Array | None,
+    ) -> Array:
+        """Values of a panel, in the order of the nodes as given: in `part`, if they can be."""
         rows = self.rows
         if rows is not None and there is not None:
             rows = there.rank[rows]
-        if self.plan.side == "features":
-            X = _cut(source, panel, self.working, None if there is None else there.order)
-            back = there is not None and rows is None
-            in_place = part.flags.c_contiguous and part.dtype == self.working and not back
-            filled = part if in_place else np.empty((M, R, width), dtype=self.working)
-            self._propagate(sweep, X, rows, filled)
+        if self.plan.side == "rows":
+            filled = self._from_rows(sweep, source, there, rows, panel)
         else:
-            back = False
-            if rows is None:
-                rows = np.arange(n) if there is None else there.rank
-            E = np.zeros((n, width), dtype=self.working)
-            E[rows[panel], np.arange(width)] = 1
-            kernels = np.empty((M, n, width), dtype=self.working)
-            self._propagate(sweep, E, None, kernels)
-            del E
-            filled = np.empty((M, width, d), dtype=self.working)
-            for m in range(M):
-                kernel = kernels[m] if there is None else kernels[m][there.rank]
-                filled[m] = sweep.contract(kernel, source)
+            filled = self._from_features(sweep, source, there, rows, panel, part)
+        blocks = row_blocks(filled.shape[1])
         filled = filled.astype(self.dtype, copy=False)
-        if not all(np.isfinite(filled[:, block]).all() for block in row_blocks(filled.shape[1])):
+        if not all(np.isfinite(X_T[block]).all() for X_T in filled for block in blocks):
             raise InputError(
                 f"the result exceeds {self.dtype}: features are too large, or unstable steps "
                 "amplify them too much. Scale features down, take more steps K, or pass "
                 "dtype=np.float64."
             )
-        if back and there is not None:
-            part[:, there.order] = filled
-        elif filled is not part:
-            part[...] = filled
+        return filled
+
+    def _from_features(
+        self,
+        sweep: Sweep,
+        source: Any,
+        there: Arrangement | None,
+        rows: Array | None,
+        panel: slice,
+        part: Array | None,
+    ) -> Array:
+        M, R, _ = self.shape
+        X = _cut(source, panel, self.working, None if there is None else there.rank)
+        back = there is not None and rows is None
+        fits = part is not None and part.flags.c_contiguous and part.dtype == self.working
+        filled = part if fits and not back else None
+        if filled is None:
+            filled = np.empty((M, R, X.shape[1]), dtype=self.working)
+        self._propagate(sweep, X, rows, filled)
+        if not back or there is None:
+            return filled
+        # The features are used up, and their place is free for the first result.
+        given = X[np.newaxis] if M == 1 else np.empty_like(filled)
+        np.take(filled, there.rank, axis=1, out=given, mode="clip")
+        return given
+
+    def _from_rows(
+        self,
+        sweep: Sweep,
+        source: Any,
+        there: Arrangement | None,
+        rows: Array | None,
+        panel: slice,
+    ) -> Array:
+        M, _, d = self.shape
+        n, width = self.graph.num_nodes, panel.stop - panel.start
+        if rows is None:
+            rows = np.arange(n) if there is None else there.rank
+        E = np.zeros((n, width), dtype=self.working)
+        E[rows[panel], np.arange(width)] = 1
+        kernels = np.empty((M, n, width), dtype=self.working)
+        self._propagate(sweep, E, None, kernels)
+        del E
+        filled = np.empty((M, width, d), dtype=self.working)
+        for m in range(M):
+            kernel = kernels[m] if there is None else kernels[m][there.rank]
+            filled[m] = sweep.contract(kernel, source)
+        return filled
 
     def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
         if isinstance(self.course, list):
@@ -433,6 +462,10 @@ def _prepare(
         )
     if method not in ("auto", "chebyshev", "steps"):
         raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
+    if not isinstance(self_loops, bool | np.bool_):
+        raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
+    if isinstance(out, str | Path):
+        check_path(out, graph.features)
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
         raise InputError(f"reorder must be True, False or None. Got {reorder!r}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
@@ -463,7 +496,7 @@ def _prepare(
         place="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
         reorder=reorder,
     )
-    return _Task(graph, listed, rows, self_loops, dtype, working, course, plan)
+    return _Task(graph, listed, rows, bool(self_loops), dtype, working, course, plan)
 
 
 def check_engine(
@@ -506,15 +539,16 @@ def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
     return stepped
 
 
-def _cut(X: Any, panel: slice, dtype: np.dtype[Any], order: Array | None) -> Array:
+def _cut(X: Any, panel: slice, dtype: np.dtype[Any], rank: Array | None) -> Array:
     """Copy some columns of the features, dense and by row; sparse ones are in order already."""
     if sp.issparse(X):
         return np.asarray(X[:, panel].toarray(order="C"))
-    if order is None:
+    if rank is None:
         return np.array(X[:, panel], dtype=dtype, order="C")
     cut = np.empty((len(X), panel.stop - panel.start), dtype=dtype)
+    # Read in order, since it may be a file.
     for block in row_blocks(len(X)):
-        cut[block] = X[order[block], panel]
+        cut[rank[block]] = X[block, panel]
     return cut
 
 

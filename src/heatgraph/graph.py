@@ -213,7 +213,7 @@ class Graph:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copies made by pickle and copy.deepcopy come writable.
-        self.__dict__.update(state)
+        self.__dict__.update(state, kept={})
         for name in ("indptr", "indices", "weights"):
             if state[name] is not None:
                 setattr(self, name, _frozen(state[name]))

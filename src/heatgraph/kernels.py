@@ -22,7 +22,8 @@ which is a matrix product, but one that leaves the other threads alone: BLAS wou
 
 `join_communities` is one pass of label propagation: node by node, each takes the label that most of
 its neighbours have, of those that fewer than `largest` nodes have; it tells how many changed.
-`permute` fills the arrays of A[order][:, order].
+`permute` fills the arrays of A[order][:, order] column by column, so that each row of the symmetric
+result is filled in order, up to `end`. Both take ranges of nodes, one after the other.
 
 Where a product spends its time, `add_rows`, the code is generated here, and not by numba: a sum of
 up to 256 bytes of a row is kept in registers while neighbours are added to it, and rows are asked
@@ -35,7 +36,8 @@ that say the same plainly, and the tests compare them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +54,8 @@ Array = npt.NDArray[Any]
 
 # Bytes of a row that are summed at once.
 WIDEST = 256
-# Neighbours that are summed before they join the rest: a sum of millions keeps its digits.
+# Neighbours that are summed before they join the rest, and such sums before they do so in turn: a
+# sum of millions keeps its digits.
 SUMMED = 256
 # Rows of so many neighbours further on are asked for: about as long as memory takes to answer.
 AHEAD = 16
@@ -89,12 +92,16 @@ def add_rows_plainly(
 
     Without `values`, they are all 1. Rows of edges up to `horizon` may be asked for early.
     """
-    for start in range(first, last, SUMMED):
-        total = np.zeros_like(target)
-        for edge in range(start, min(start + SUMMED, last)):
-            row = X[indices[edge]]
-            total += row if values is None else values[edge] * row
-        target += weight * total
+    for start in range(first, last, SUMMED**2):
+        stop = min(start + SUMMED**2, last)
+        joined = np.zeros_like(target)
+        for part in range(start, stop, SUMMED):
+            total = np.zeros_like(target)
+            for edge in range(part, min(part + SUMMED, stop)):
+                row = X[indices[edge]]
+                total += row if values is None else values[edge] * row
+            joined += total
+        target += weight * joined
 
 
 def _generate_add_rows(
@@ -159,30 +166,49 @@ class _Rows:
         while lanes:
             left = build.sub(self.width, done)
             end = build.add(done, build.and_(left, _word(-lanes)))
-            kind = ir.VectorType(self.number, lanes)
-            total = cgutils.alloca_once(build, kind)  # type: ignore[no-untyped-call]
             with cgutils.for_range_slice(build, done, end, _word(lanes)) as (column, _):
-                self._add_columns(column, lanes, total)
+                self._add_columns(column, lanes)
             done, lanes = end, lanes // 2
 
-    def _add_columns(self, column: Any, lanes: int, total: Any) -> None:
+    def _add_columns(self, column: Any, lanes: int) -> None:
         build = self.builder
-        edges = (self.first, self.last, _word(SUMMED))
-        with cgutils.for_range_slice(build, *edges) as (start, _):
-            build.store(ir.Constant(ir.VectorType(self.number, lanes), None), total)
-            stop = self._smaller(build.add(start, _word(SUMMED)), self.last)
-            with cgutils.for_range_slice(build, start, stop, _word(1)) as (edge, _):
-                self._ask(build.add(edge, _word(AHEAD)), column, lanes)
-                place = self._place(edge, column)
-                row = build.load(self._vector(self.X, place, lanes), align=self.size)
-                if self.values is not None:
-                    value = build.load(build.gep(self.values, [edge]))
-                    row = build.fmul(self._spread(value, lanes), row)
-                build.store(build.fadd(build.load(total), row), total)
+        with self._blocks(self.first, self.last, SUMMED**2) as (start, stop):
+            with self._sum(lanes) as joined, self._blocks(start, stop, SUMMED) as (part, end):
+                with self._sum(lanes) as total, self._blocks(part, end, 1) as (edge, _):
+                    self._ask(build.add(edge, _word(AHEAD)), column, lanes)
+                    self._join(total, self._row(edge, column, lanes))
+                self._join(joined, build.load(total))
             target = self._vector(self.target, column, lanes)
-            more = build.fmul(self._spread(self.weight, lanes), build.load(total))
+            more = build.fmul(self._spread(self.weight, lanes), build.load(joined))
             summed = build.fadd(build.load(target, align=self.size), more)
             build.store(summed, target, align=self.size)
+
+    @contextmanager
+    def _blocks(self, first: Any, last: Any, step: int) -> Iterator[tuple[Any, Any]]:
+        """Repeat what follows for blocks of edges, each from its first to its last."""
+        with cgutils.for_range_slice(self.builder, first, last, _word(step)) as (start, _):
+            yield start, self._smaller(self.builder.add(start, _word(step)), last)
+
+    @contextmanager
+    def _sum(self, lanes: int) -> Iterator[Any]:
+        """A sum that starts from zero, in registers."""
+        kind = ir.VectorType(self.number, lanes)
+        place = cgutils.alloca_once(self.builder, kind)  # type: ignore[no-untyped-call]
+        self.builder.store(ir.Constant(kind, None), place)
+        yield place
+
+    def _join(self, total: Any, more: Any) -> None:
+        self.builder.store(self.builder.fadd(self.builder.load(total), more), total)
+
+    def _row(self, edge: Any, column: Any, lanes: int) -> Any:
+        """A part of the row of an edge's node, times the edge's value if it has one."""
+        build = self.builder
+        place = self._vector(self.X, self._place(edge, column), lanes)
+        row = build.load(place, align=self.size)
+        if self.values is None:
+            return row
+        value = build.load(build.gep(self.values, [edge]))
+        return build.fmul(self._spread(value, lanes), row)
 
     def _ask(self, edge: Any, column: Any, lanes: int) -> None:
         """Have the processor fetch a row that is needed later."""
@@ -272,8 +298,13 @@ def _recur(
 
 @_part
 def _begin(own: float, source: Array, beta: float, target: Array) -> None:
-    for c in range(len(target)):
-        target[c] = own * source[c] + beta * target[c]
+    # What is in a target that does not count need not be a number.
+    if beta == 0:
+        for c in range(len(target)):
+            target[c] = own * source[c]
+    else:
+        for c in range(len(target)):
+            target[c] = own * source[c] + beta * target[c]
 
 
 @_part
@@ -309,9 +340,11 @@ def _join_communities(
     counts: Array,
     asked: int,
     largest: int,
+    start: int,
+    stop: int,
 ) -> int:
     changed = 0
-    for i in range(len(labels)):
+    for i in range(start, stop):
         first, last = indptr[i], indptr[i + 1]
         step = max(1, (last - first) // asked)
         own = labels[i]
@@ -339,13 +372,13 @@ def _permute(
     weights: Array | None,
     order: Array,
     rank: Array,
-    new_indptr: Array,
+    end: Array,
     new_indices: Array,
     new_weights: Any,
+    start: int,
+    stop: int,
 ) -> None:
-    # Columns come in order, so that each row of the symmetric result is filled in order.
-    end = new_indptr[:-1].copy()
-    for column in range(len(order)):
+    for column in range(start, stop):
         node = order[column]
         for edge in range(indptr[node], indptr[node + 1]):
             row = rank[indices[edge]]

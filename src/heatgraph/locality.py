@@ -10,6 +10,7 @@ over a sample of the edges. The order is used inside a diffusion and undone on t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ NEAR = 1 << 16
 PASSES, SETTLED = 6, 0.02
 # Neighbours of a node that are asked, and edges that nearness is measured on.
 ASKED, SAMPLED = 32, 1 << 20
+# Edges at a time: some 100 ms, which Ctrl-C may have to wait for.
+RANGE_EDGES = 5_000_000
 # An order is kept if it brings this share of all edges near.
 WORTHWHILE = 0.15
 
@@ -68,8 +71,12 @@ def _arrange(graph: Graph) -> Arrangement | None:
     n, index = graph.num_nodes, graph.indices.dtype
     labels, sizes = np.arange(n, dtype=index), np.ones(n, dtype=index)
     counts = np.zeros(n, dtype=index)
+    edges = (graph.indptr, graph.indices)
     for _ in range(PASSES):
-        changed = join_communities(graph.indptr, graph.indices, labels, sizes, counts, ASKED, NEAR)
+        changed = sum(
+            join_communities(*edges, labels, sizes, counts, ASKED, NEAR, *nodes)
+            for nodes in _ranges(graph.indptr)
+        )
         if changed < SETTLED * n:
             break
     order = np.argsort(labels, kind="stable").astype(index)
@@ -80,5 +87,14 @@ def _arrange(graph: Graph) -> Arrangement | None:
     indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
     indices = np.empty_like(graph.indices)
     weights = None if graph.weights is None else np.empty_like(graph.weights)
-    permute(graph.indptr, graph.indices, graph.weights, order, rank, indptr, indices, weights)
+    end = indptr[:-1].copy()
+    for nodes in _ranges(indptr):
+        permute(*edges, graph.weights, order, rank, end, indices, weights, *nodes)
     return Arrangement(graph.with_edges(indptr, indices, weights), order, rank)
+
+
+def _ranges(indptr: Array) -> list[tuple[int, int]]:
+    """Cut nodes into ranges with so many edges that work on one can be waited for."""
+    pieces = 1 + int(indptr[-1]) // RANGE_EDGES
+    cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], pieces + 1)).tolist()
+    return list(pairwise([0, *cuts[1:-1], len(indptr) - 1]))

@@ -137,7 +137,7 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
     moving = len(by_term) > 1
     if moving:
         sweep.enter(X)
-    current, other = X, np.zeros_like(X)
+    current, other = X, np.empty_like(X)
     if keep is None:
         np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
     else:
@@ -166,7 +166,7 @@ def stepwise(
     """
 
     def product(Y: Array) -> Array:
-        SY = np.zeros_like(Y)
+        SY = np.empty_like(Y)
         sweep.recur(1, 0, Y, SY)
         return SY
 

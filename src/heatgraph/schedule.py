@@ -30,7 +30,7 @@ from heatgraph.locality import NEAR
 PANEL_BYTES = 4 << 20
 # A tile of a panel that is wider stays in the cache while it is gathered from, where the nodes have
 # so many neighbours in one that it pays to come back to them for each tile.
-TILE_BYTES = 4 << 20
+TILE_BYTES = 3 << 20
 FEWEST_IN_TILE = 16
 # Below this width, reading the graph costs as much as gathering the columns.
 NARROWEST_PANEL = 32
@@ -44,8 +44,8 @@ LINE_COLUMNS = 16
 # Columns are cut into at least this many panels where they are not too narrow then. How they are
 # cut does not depend on the number of threads, lest the bits of a product with features do.
 SHARED_PANELS = 8
-# Multiply-adds in one call of a kernel: some 100 ms, which Ctrl-C may have to wait for.
-RANGE_WORK = 400_000_000
+# Multiply-adds in one call of a kernel: some 50 ms, which Ctrl-C may have to wait for.
+RANGE_WORK = 100_000_000
 # Multiply-adds in a product below which waking a second thread costs more than it brings.
 WORTH_SHARING = 4_000_000
 # Besides its edges, a row costs about this many accesses, to its own vector and the next; and two
@@ -57,6 +57,11 @@ MOST_IN_WORK = 2 / 3
 # SciPy's product with sparse features.
 DENSE_COST = 0.1
 SPARSE_COST = 0.5
+# Bytes per second and thread, as measured on a machine of 2020: rows gathered from the cache, from
+# memory, from memory in an order with near neighbours; and vectors that are read and written.
+NEAR_SPEED, FAR_SPEED, ORDERED_SPEED, STREAM_SPEED = 14e9, 5e9, 8e9, 8e9
+# Multiply-adds per second with features, and seconds per entry to find an order of nodes.
+BLAS_SPEED, ORDER_SECONDS = 2e10, 2e-7
 # Panels that literal steps keep alive at once, by products per step: Euler's, and the four stages
 # of Runge-Kutta with their sums.
 STEPWISE_PANELS = {1: 4, 4: 8}
@@ -94,6 +99,8 @@ class Plan:
         Bytes needed at the peak beside the graph and its features, the result included.
     bytes_moved : int
         Bytes that the products read and write.
+    seconds : float
+        About how long it takes, on an ordinary machine that has nothing else to do.
     """
 
     method: Literal["chebyshev", "steps"]
@@ -109,6 +116,7 @@ class Plan:
     threads: int
     memory: int
     bytes_moved: int
+    seconds: float
 
     @property
     def panels(self) -> list[slice]:
@@ -123,7 +131,8 @@ class Plan:
         return (
             f"{self.products} products ({how}) with {self.columns:,} columns from the {self.side} "
             f"side, {self.panel_width:,} at a time; {readable_bytes(self.memory)} beside the "
-            f"input, {readable_bytes(self.bytes_moved)} moved"
+            f"input, {readable_bytes(self.bytes_moved)} moved; about "
+            f"{readable_seconds(self.seconds)}"
         )
 
 
@@ -162,7 +171,9 @@ def make_plan(
 
     def with_order(reordered: bool) -> Plan:
         if accumulating:
-            column_items = (2 + M) * n
+            # Turned back into the given order, or to another precision, there are two of a result.
+            twice = 2 * M + 1 if reordered else 2 * M * (working != dtype)
+            column_items = max(2 + M, twice) * n
         elif degree is None:
             column_items = (STEPWISE_PANELS[stages] + M) * n
         else:
@@ -171,7 +182,9 @@ def make_plan(
             column_items += M * d
         column_bytes = item * column_items
         result = dtype.itemsize * M * R * d * (place == "memory")
-        building_operator, operator = _operator_bytes(graph, working, reordered)
+        building_operator, operator = _operator_bytes(
+            graph, working, reordered, there="arrangement" in graph.kept and place != "file"
+        )
         building_source, source = _source_bytes(graph, working, side)
         fixed = result + operator + source
         preparing = result + max(building_operator, operator + building_source)
@@ -196,14 +209,25 @@ def make_plan(
         alone = panels == 1 and side == "features" and working == dtype
         in_place = accumulating and alone and not reordered
         working_columns = min(columns, width * at_once)
-        in_work = column_bytes * working_columns - result * in_place
+        in_work = column_bytes * working_columns - item * M * R * d * in_place
         if side == "rows" and not sp.issparse(graph.features):
             # Features are converted when the vectors of the recurrence are gone.
             fixed -= source
             gone = (2 - reordered) * n * item * working_columns
             in_work = max(in_work, in_work - gone + source * at_once)
         structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
-        vectors = item * (entries + (3 + 2 * M * accumulating) * n)
+        streamed = item * (3 + 2 * M * accumulating) * n
+        tile = _tile(n, entries, width * item)
+        near = tile < n or n * width * item <= PANEL_BYTES
+        pace = NEAR_SPEED if near else ORDERED_SPEED if reordered else FAR_SPEED
+        per_column = item * entries / pace + streamed / STREAM_SPEED
+        seconds = products * columns * per_column
+        if at_once > 1 or _product_work(n, entries) * width >= WORTH_SHARING:
+            seconds /= threads
+        if side == "rows":
+            seconds += M * columns * _stored(graph) / BLAS_SPEED
+        if reordered and "arrangement" not in graph.kept:
+            seconds += ORDER_SECONDS * entries
         return Plan(
             method="steps" if degree is None else "chebyshev",
             side=side,
@@ -212,12 +236,13 @@ def make_plan(
             error_bound=error_bound,
             columns=columns,
             panel_width=width,
-            tile=_tile(n, entries, width * item),
+            tile=tile,
             reordered=reordered,
             panels_at_once=at_once,
             threads=threads,
             memory=max(preparing, fixed + in_work),
-            bytes_moved=products * (panels * structure + columns * vectors),
+            bytes_moved=products * (panels * structure + columns * (item * entries + streamed)),
+            seconds=seconds,
         )
 
     if reorder is not None:
@@ -317,6 +342,20 @@ def readable_bytes(count: float) -> str:
     return f"{count:.1f} TB"
 
 
+def readable_seconds(seconds: float) -> str:
+    """Write a time for people.
+
+    Examples
+    --------
+    >>> readable_seconds(0.021), readable_seconds(7.3), readable_seconds(4000)
+    ('21 ms', '7.3 s', '1.1 h')
+    """
+    for unit, size, least in (("h", 3600.0, 1.0), ("min", 60.0, 2.0), ("s", 1.0, 1.0)):
+        if seconds >= least * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "1 ms"
+
+
 def _machine_memory() -> float:
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -356,20 +395,26 @@ def is_mapped(array: Any) -> bool:
     return isinstance(array, mmap.mmap)
 
 
-def _operator_bytes(graph: Graph, dtype: np.dtype[Any], reordered: bool) -> tuple[int, int]:
-    """Memory for S, and for another order of it: while it is built, and then."""
+def _operator_bytes(
+    graph: Graph, dtype: np.dtype[Any], reordered: bool, there: bool
+) -> tuple[int, int]:
+    """Memory for S, and for another order of it if that is not there: while it is built, and then.
+
+    What goes to a file is planned as if it were not there, since a run that is taken up again has
+    to be cut into the same panels.
+    """
     n, entries = graph.num_nodes, len(graph.indices)
     vectors = 3 * n * dtype.itemsize
-    building, there = vectors + 3 * 8 * n, vectors
+    building, kept = vectors + 3 * 8 * n, vectors
     if graph.weights is not None:
         values = dtype.itemsize * entries
-        building, there = building + values + 3 * 8 * min(entries, 2 * BLOCK_EDGES), there + values
-    if reordered and "arrangement" not in graph.kept:
+        building, kept = building + values + 3 * 8 * min(entries, 2 * BLOCK_EDGES), kept + values
+    if reordered and not there:
         index = graph.indices.itemsize
         weight = 0 if graph.weights is None else graph.weights.itemsize
         copy = entries * (index + weight) + 8 * n + 2 * index * n
-        building, there = building + copy + 4 * index * n, there + copy
-    return building, there
+        building, kept = building + copy + 4 * index * n, kept + copy
+    return building, kept
 
 
 def _source_bytes(
@@ -390,6 +435,12 @@ def _source_bytes(
         return kept, kept
     reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
     return kept + (reordered if X.dtype != dtype else 0), kept
+
+
+def _stored(graph: Graph) -> int:
+    """Numbers in the features."""
+    X = graph.features
+    return 0 if X is None else int(X.nnz if sp.issparse(X) else X.size)
 
 
 def _product_work(num_nodes: int, num_entries: int) -> int:
