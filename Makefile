@@ -16,7 +16,8 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Against peers, in one interleaved run, and accuracies. BENCH picks one: make bench BENCH=engine
+# Against peers, a process for each turn, and accuracies; writes docs/performance.md. BENCH picks:
+# make bench BENCH=product, or BENCH="product --rounds 1 --scale 0.01 --page trial.md" to try it out.
 bench: .venv/bench
 	$(BIN)/python -m benchmarks $(BENCH)
 

@@ -31,7 +31,7 @@ from heatgraph.entries import working_type
 from heatgraph.errors import CollapseWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.locality import Arrangement, arranged
-from heatgraph.propagation import Progress, Sweep, chebyshev, stepwise
+from heatgraph.propagation import Progress, Sweep, chebyshev, empty_panel, stepwise
 from heatgraph.schedule import (
     BLOCK_ROWS,
     Plan,
@@ -396,7 +396,8 @@ class _Task:
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if rows is None:
             rows = np.arange(n) if there is None else there.rank
-        E = np.zeros((n, width), dtype=self.working)
+        E = empty_panel((n, width), self.working)
+        E[...] = 0
         E[rows[panel], np.arange(width)] = 1
         kernels = np.empty((M, n, width), dtype=self.working)
         self._propagate(sweep, E, None, kernels)
@@ -416,10 +417,13 @@ class _Task:
     def _warn_if_collapsed(self, target: Array) -> None:
         """Warn when nothing is left but, in every component, a multiple of the equilibrium.
 
-        Only looked for when the response has vanished at x = 1, which takes a T of 16 or more.
+        Only looked for when the response has vanished from x = 1 on, which takes a T of 16 or more.
         """
         epsilon = np.finfo(self.dtype).eps
-        vanished = [abs(scheme.decay(1.0)) <= epsilon for scheme in self.schemes]
+        vanished = [
+            bool((np.abs(scheme.decay([1.0, 1.5, 2.0])) <= epsilon).all())
+            for scheme in self.schemes
+        ]
         if not any(vanished):
             return
         component = self.graph.components
@@ -543,9 +547,10 @@ def _cut(X: Any, panel: slice, dtype: np.dtype[Any], rank: Array | None) -> Arra
     """Copy some columns of the features, dense and by row; sparse ones are in order already."""
     if sp.issparse(X):
         return np.asarray(X[:, panel].toarray(order="C"))
+    cut = empty_panel((len(X), panel.stop - panel.start), dtype)
     if rank is None:
-        return np.array(X[:, panel], dtype=dtype, order="C")
-    cut = np.empty((len(X), panel.stop - panel.start), dtype=dtype)
+        cut[...] = X[:, panel]
+        return cut
     # Read in order, since it may be a file.
     for block in row_blocks(len(X)):
         cut[rank[block]] = X[block, panel]

@@ -61,7 +61,7 @@ SUMMED = 256
 AHEAD = 16
 
 _CACHE_LINE = 64
-_WORD, _FLAG, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_WORD, _HALF_WORD, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +105,7 @@ def add_rows_plainly(
 
 
 def _generate_add_rows(
-    typing: Any,
+    compiler: Any,
     target: Any,
     weight: Any,
     X: Any,
@@ -172,16 +172,32 @@ class _Rows:
 
     def _add_columns(self, column: Any, lanes: int) -> None:
         build = self.builder
-        with self._blocks(self.first, self.last, SUMMED**2) as (start, stop):
-            with self._sum(lanes) as joined, self._blocks(start, stop, SUMMED) as (part, end):
-                with self._sum(lanes) as total, self._blocks(part, end, 1) as (edge, _):
-                    self._ask(build.add(edge, _word(AHEAD)), column, lanes)
-                    self._join(total, self._row(edge, column, lanes))
-                self._join(joined, build.load(total))
-            target = self._vector(self.target, column, lanes)
-            more = build.fmul(self._spread(self.weight, lanes), build.load(joined))
-            summed = build.fadd(build.load(target, align=self.size), more)
-            build.store(summed, target, align=self.size)
+        count = build.sub(self.last, self.first)
+        few = build.icmp_signed("<=", count, _word(SUMMED))
+        with build.if_else(few) as (then, otherwise):
+            with then:
+                total = self._total(self.first, self.last, column, lanes)
+                self._add_to_target(total, column, lanes)
+            with otherwise, self._blocks(self.first, self.last, SUMMED**2) as (start, stop):
+                joined = self._zero(lanes)
+                with self._blocks(start, stop, SUMMED) as (part, end):
+                    self._join(joined, self._total(part, end, column, lanes))
+                self._add_to_target(build.load(joined), column, lanes)
+
+    def _total(self, first: Any, last: Any, column: Any, lanes: int) -> Any:
+        """The sum of the rows of some edges."""
+        total = self._zero(lanes)
+        with self._blocks(first, last, 1) as (edge, _):
+            self._ask(self.builder.add(edge, _word(AHEAD)), column, lanes)
+            self._join(total, self._row(edge, column, lanes))
+        return self.builder.load(total)
+
+    def _add_to_target(self, total: Any, column: Any, lanes: int) -> None:
+        build = self.builder
+        target = self._vector(self.target, column, lanes)
+        more = build.fmul(self._spread(self.weight, lanes), total)
+        summed = build.fadd(build.load(target, align=self.size), more)
+        build.store(summed, target, align=self.size)
 
     @contextmanager
     def _blocks(self, first: Any, last: Any, step: int) -> Iterator[tuple[Any, Any]]:
@@ -189,13 +205,12 @@ class _Rows:
         with cgutils.for_range_slice(self.builder, first, last, _word(step)) as (start, _):
             yield start, self._smaller(self.builder.add(start, _word(step)), last)
 
-    @contextmanager
-    def _sum(self, lanes: int) -> Iterator[Any]:
-        """A sum that starts from zero, in registers."""
+    def _zero(self, lanes: int) -> Any:
+        """A sum to add to, which LLVM keeps in registers."""
         kind = ir.VectorType(self.number, lanes)
         place = cgutils.alloca_once(self.builder, kind)  # type: ignore[no-untyped-call]
         self.builder.store(ir.Constant(kind, None), place)
-        yield place
+        return place
 
     def _join(self, total: Any, more: Any) -> None:
         self.builder.store(self.builder.fadd(self.builder.load(total), more), total)
@@ -216,14 +231,14 @@ class _Rows:
         fetch = build.module.declare_intrinsic(
             "llvm.prefetch",
             [pointer],
-            ir.FunctionType(ir.VoidType(), [pointer, _FLAG, _FLAG, _FLAG]),
+            ir.FunctionType(ir.VoidType(), [pointer, _HALF_WORD, _HALF_WORD, _HALF_WORD]),
         )
         place = self._place(self._smaller(edge, self.horizon), column)
         row = build.bitcast(build.gep(self.X, [place]), pointer)
-        to_read, for_all_caches, as_data = (ir.Constant(_FLAG, k) for k in (0, 3, 1))
+        to_read, to_second_cache, as_data = (ir.Constant(_HALF_WORD, k) for k in (0, 2, 1))
         for offset in range(0, lanes * self.size, _CACHE_LINE):
             line = build.gep(row, [_word(offset)])
-            build.call(fetch, [line, to_read, for_all_caches, as_data])
+            build.call(fetch, [line, to_read, to_second_cache, as_data])
 
     def _place(self, edge: Any, column: Any) -> Any:
         """Where in X the row of an edge's node has a column."""
@@ -241,8 +256,8 @@ class _Rows:
         """A vector with the same number in all places."""
         kind = ir.VectorType(self.number, lanes)
         nothing = ir.Constant(kind, ir.Undefined)
-        single = self.builder.insert_element(nothing, value, ir.Constant(_FLAG, 0))
-        places = ir.Constant(ir.VectorType(_FLAG, lanes), [0] * lanes)
+        single = self.builder.insert_element(nothing, value, ir.Constant(_HALF_WORD, 0))
+        places = ir.Constant(ir.VectorType(_HALF_WORD, lanes), [0] * lanes)
         return self.builder.shuffle_vector(single, nothing, places)
 
     def _smaller(self, one: Any, other: Any) -> Any:

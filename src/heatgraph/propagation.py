@@ -27,6 +27,8 @@ from heatgraph.schemes import SteppedScheme
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], object]
 
+CACHE_LINE = 64
+
 
 @dataclass
 class Sweep:
@@ -127,6 +129,17 @@ class Sweep:
             raise CancelledError
 
 
+def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """A panel whose rows begin where cache lines do, if they are whole lines wide.
+
+    NumPy's own begin 16 bytes later, so that each number of lines is spread over one more.
+    """
+    size = shape[0] * shape[1] * dtype.itemsize
+    raw = np.empty(size + CACHE_LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
 def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array) -> None:
     """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
 
@@ -137,7 +150,7 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
     moving = len(by_term) > 1
     if moving:
         sweep.enter(X)
-    current, other = X, np.empty_like(X)
+    current, other = X, empty_panel(X.shape, X.dtype)
     if keep is None:
         np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
     else:
@@ -166,7 +179,7 @@ def stepwise(
     """
 
     def product(Y: Array) -> Array:
-        SY = np.empty_like(Y)
+        SY = empty_panel(Y.shape, Y.dtype)
         sweep.recur(1, 0, Y, SY)
         return SY
 
