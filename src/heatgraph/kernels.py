@@ -59,6 +59,8 @@ WIDEST = 256
 SUMMED = 256
 # Rows of so many neighbours further on are asked for: about as long as memory takes to answer.
 AHEAD = 16
+# The same for rows of a tile, whose edges and sums are not where those of the row before are.
+ROWS_AHEAD = 8
 
 _CACHE_LINE = 64
 _WORD, _HALF_WORD, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
@@ -227,18 +229,9 @@ class _Rows:
 
     def _ask(self, edge: Any, column: Any, lanes: int) -> None:
         """Have the processor fetch a row that is needed later."""
-        build, pointer = self.builder, _BYTE.as_pointer()
-        fetch = build.module.declare_intrinsic(
-            "llvm.prefetch",
-            [pointer],
-            ir.FunctionType(ir.VoidType(), [pointer, _HALF_WORD, _HALF_WORD, _HALF_WORD]),
-        )
+        build = self.builder
         place = self._place(self._smaller(edge, self.horizon), column)
-        row = build.bitcast(build.gep(self.X, [place]), pointer)
-        to_read, to_second_cache, as_data = (ir.Constant(_HALF_WORD, k) for k in (0, 2, 1))
-        for offset in range(0, lanes * self.size, _CACHE_LINE):
-            line = build.gep(row, [_word(offset)])
-            build.call(fetch, [line, to_read, to_second_cache, as_data])
+        _fetch(build, build.gep(self.X, [place]), lanes * self.size)
 
     def _place(self, edge: Any, column: Any) -> Any:
         """Where in X the row of an edge's node has a column."""
@@ -271,6 +264,49 @@ def _word(value: int) -> Any:
 add_rows: Any = intrinsic(_generate_add_rows)
 
 
+def _generate_ask_edges(compiler: Any, array: Any, place: Any) -> Any:
+    """Have the processor fetch the indices of the next few edges."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        _fetch(builder, builder.gep(data, [arguments[1]]), 2 * _CACHE_LINE)
+        return context.get_dummy_value()
+
+    return types.void(array, place), generate
+
+
+def _generate_ask_row(compiler: Any, array: Any, row: Any) -> Any:
+    """Have the processor fetch the first 256 bytes of a row."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        panel = context.make_array(array)(context, builder, arguments[0])
+        width = builder.extract_value(panel.shape, 1)
+        place = builder.mul(arguments[1], width)
+        _fetch(builder, builder.gep(panel.data, [place]), WIDEST)
+        return context.get_dummy_value()
+
+    return types.void(array, row), generate
+
+
+def _fetch(builder: Any, address: Any, size: int) -> None:
+    """Have the processor fetch so many bytes, into the second cache; asking never fails."""
+    pointer = _BYTE.as_pointer()
+    fetch = builder.module.declare_intrinsic(
+        "llvm.prefetch",
+        [pointer],
+        ir.FunctionType(ir.VoidType(), [pointer, _HALF_WORD, _HALF_WORD, _HALF_WORD]),
+    )
+    address = builder.bitcast(address, pointer)
+    to_read, to_second_cache, as_data = (ir.Constant(_HALF_WORD, k) for k in (0, 2, 1))
+    for offset in range(0, size, _CACHE_LINE):
+        line = builder.gep(address, [_word(offset)])
+        builder.call(fetch, [line, to_read, to_second_cache, as_data])
+
+
+ask_edges: Any = intrinsic(_generate_ask_edges)
+ask_row: Any = intrinsic(_generate_ask_row)
+
+
 def _recur(
     indptr: Array,
     indices: Array,
@@ -301,6 +337,9 @@ def _recur(
     reached = indptr[start:stop].copy()
     for end in range(tile, n + tile, tile):
         for i in range(start, stop):
+            later = min(i + ROWS_AHEAD, stop - 1)
+            ask_edges(indices, reached[later - start])
+            ask_row(out, later)
             first = last = reached[i - start]
             while last < indptr[i + 1] and indices[last] < end:
                 last += 1

@@ -30,8 +30,8 @@ from heatgraph.locality import NEAR
 PANEL_BYTES = 4 << 20
 # A tile of a panel that is wider stays in the cache while it is gathered from, where the nodes have
 # so many neighbours in one that it pays to come back to them for each tile.
-TILE_BYTES = 3 << 20
-FEWEST_IN_TILE = 16
+TILE_BYTES = 3 << 19
+FEWEST_IN_TILE = 8
 # Below this width, reading the graph costs as much as gathering the columns.
 NARROWEST_PANEL = 32
 # A panel that does not fit the cache anyway has rows of this size, which are summed in registers.
@@ -45,7 +45,7 @@ LINE_COLUMNS = 16
 # cut does not depend on the number of threads, lest the bits of a product with features do.
 SHARED_PANELS = 8
 # Multiply-adds in one call of a kernel: some 50 ms, which Ctrl-C may have to wait for.
-RANGE_WORK = 100_000_000
+RANGE_WORK = 200_000_000
 # Multiply-adds in a product below which waking a second thread costs more than it brings.
 WORTH_SHARING = 4_000_000
 # Besides its edges, a row costs about this many accesses, to its own vector and the next; and two
