@@ -9,6 +9,7 @@ over a sample of the edges. The order is used inside a diffusion and undone on t
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,9 @@ import numpy.typing as npt
 from heatgraph.graph import Graph
 
 Array = npt.NDArray[Any]
+
+# Threads that share a graph find its order once.
+_ONE_AT_A_TIME = threading.Lock()
 
 # Nodes whose rows a cache holds, 256 bytes each: the largest community, and what counts as near.
 NEAR = 1 << 16
@@ -50,8 +54,9 @@ def arranged(graph: Graph) -> Arrangement | None:
     The answer is kept with the graph, also for the same edges with other features.
     """
     kept = graph.kept
-    if "arrangement" not in kept:
-        kept["arrangement"] = _arrange(graph)
+    with _ONE_AT_A_TIME:
+        if "arrangement" not in kept:
+            kept["arrangement"] = _arrange(graph)
     arrangement: Arrangement | None = kept["arrangement"]
     return arrangement
 
