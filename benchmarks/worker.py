@@ -35,8 +35,8 @@ SHORT = 0.5
 PATIENCE = 5
 # Share of the memory that is free now which a process may take before allocations fail.
 MOST_MEMORY = 0.95
-# Bytes that are touched before the work.
-TOUCHED = 4 << 30
+# Memory that is touched before the work, in arrays of the features' size, and at most in bytes.
+TOUCHED, MOST_TOUCHED = 8, 4 << 30
 # Written to Linux' clear_refs, it forgets the peak so far.
 FORGET_PEAK = "5"
 
@@ -93,14 +93,14 @@ class Private:
         self._thread.join()
 
 
-def settle_memory() -> None:
-    """Touch some memory and give it back.
+def settle_memory(size: int) -> None:
+    """Touch so many bytes of memory and give them back.
 
     On a virtual machine, memory that nobody has used of late is lent to others, and the first to
     touch it again waits for it, whoever that is.
     """
     with contextlib.suppress(MemoryError):
-        np.ones(TOUCHED, dtype=np.int8)
+        np.ones(size, dtype=np.int8)
 
 
 def warm_up(job: Job, like: Workload) -> None:
@@ -123,7 +123,7 @@ def measure(job: Job, data: Workload, sample: Path | None) -> dict[str, Any]:
     start = time.perf_counter()
     work = WORK[job.kind](job, data)
     setup = time.perf_counter() - start
-    settle_memory()
+    settle_memory(min(MOST_TOUCHED, TOUCHED * data.about["feature_bytes"]))
     fresh = forget_peak()
     before, own_before = status("VmRSS"), status("RssAnon")
     if hasattr(signal, "setitimer"):

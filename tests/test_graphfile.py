@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
+from strategies import adjacencies, features
 
 from heatgraph import Graph, diffuse, files, graphfile
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.files import MAPPED, map_tensors, write_tensors
-from tests.strategies import adjacencies, features
 
 n = 5
 PATH = sp.csr_array(np.eye(n, k=1) + np.eye(n, k=-1))

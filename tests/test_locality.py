@@ -12,7 +12,7 @@ from strategies import graphs, seeds
 from heatgraph import Graph, Heat, diffuse, diffuse_many, kernels, locality, plan
 from heatgraph import schedule as schedule_module
 from heatgraph.datasets.synthetic import make_block_graph
-from heatgraph.errors import InputError, MemoryBudgetError
+from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
 from heatgraph.locality import arranged, nearness
 
 
@@ -119,6 +119,29 @@ def test_an_order_is_found_once_and_shared(small_caches, monkeypatch):
     assert arranged(graph.with_features(None)) is first
     assert pickle.loads(pickle.dumps(graph)).kept == {}
     assert graph.subgraph([0, 1]).kept == {}
+
+
+def test_an_order_is_saved_with_the_graph(small_caches, monkeypatch, tmp_path):
+    graph = blocks(weighted=True)
+    wanted = diffuse(graph, 2.0, reorder=True)
+    graph.save(tmp_path / "graph.hg")
+    again = Graph.load(tmp_path / "graph.hg")
+    assert_array_equal(again.kept["order"], graph.kept["order"])
+    monkeypatch.setattr(locality, "_by_community", None)
+    assert_array_equal(diffuse(again, 2.0, reorder=True), wanted)
+    Graph.load(tmp_path / "graph.hg").save(tmp_path / "again.hg")
+    assert (tmp_path / "again.hg").read_bytes() == (tmp_path / "graph.hg").read_bytes()
+
+
+@pytest.mark.parametrize("wrong", [-1, 1, 240])
+def test_a_saved_order_is_checked(small_caches, tmp_path, wrong):
+    graph = blocks()
+    arranged(graph)
+    order = graph.kept["order"] = graph.kept["order"].copy()
+    order[order == 0] = wrong
+    graph.save(tmp_path / "graph.hg")
+    with pytest.raises(FileFormatError, match="order must name each node once"):
+        Graph.load(tmp_path / "graph.hg")
 
 
 def test_no_order_is_kept_where_none_is_better(small_caches):

@@ -330,7 +330,7 @@ class Graph:
         file as it is while the graph is in use. It may be replaced or deleted, except on Windows.
         """
         graph = cls.__new__(cls)
-        graph.__dict__.update(read_graph(path), kept={})
+        graph.__dict__.update(read_graph(path))
         return graph
 
     def with_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:

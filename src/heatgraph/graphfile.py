@@ -7,6 +7,7 @@ A graph of n nodes with m entries in A is a file of ours (see `heatgraph.files`)
     features             (n, d); sparse ones as features.indptr, .indices and .data
     node_ids             (n,); texts as node_ids.text, UTF-8 without gaps, and .offsets, (n + 1,)
     feature_names        as feature_names.text and .offsets, (d + 1,)
+    order                of the nodes, (n,), if one was found (see `heatgraph.locality`)
 
 Compiled code follows these arrays blindly, and a checksum says only that a file is as it was
 written. So all that `Graph` promises is checked again, in blocks, with memory for some of the
@@ -58,6 +59,7 @@ _TEXTS = ("node_ids.text", "node_ids.offsets")
 _IDS = {None: (), "numbers": ("node_ids",), "texts": _TEXTS, "objects": _TEXTS}
 _FEATURE_NAMES = {False: (), True: ("feature_names.text", "feature_names.offsets")}
 _WEIGHTS = {False: (), True: ("weights",)}
+_ORDER = {False: (), True: ("order",)}
 
 
 def write_graph(path: str | Path, graph: Any) -> None:
@@ -82,6 +84,8 @@ def write_graph(path: str | Path, graph: Any) -> None:
             tensors |= _joined("node_ids", graph.node_ids)
     if graph.feature_names is not None:
         tensors |= _joined("feature_names", graph.feature_names)
+    if "order" in graph.kept:
+        tensors["order"] = graph.kept["order"]
     content = {
         "weights": graph.weights is not None,
         "features": features,
@@ -89,6 +93,7 @@ def write_graph(path: str | Path, graph: Any) -> None:
         "node_ids": ids,
         "feature_names": graph.feature_names is not None,
         "num_duplicates": int(graph.num_duplicates),
+        "order": "order" in graph.kept,
     }
     write_tensors(path, KIND, content, tensors, alignment=MAPPED)
 
@@ -139,6 +144,7 @@ def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str,
         "node_ids": _node_ids(content, tensors, n),
         "feature_names": names,
         "num_duplicates": _count(content, "num_duplicates"),
+        "kept": {"order": _order(tensors, n)} if content["order"] else {},
     }
 
 
@@ -149,6 +155,7 @@ def _check_arrays(content: dict[str, Any], tensors: dict[str, Array]) -> None:
         ("features", _FEATURES),
         ("node_ids", _IDS),
         ("feature_names", _FEATURE_NAMES),
+        ("order", _ORDER),
     ]
     for name, arrays in choices:
         said = content.get(name)
@@ -158,6 +165,14 @@ def _check_arrays(content: dict[str, Any], tensors: dict[str, Array]) -> None:
     if expected != set(tensors):
         odd = sorted(expected ^ set(tensors))[0]
         raise ValueError(f"array {odd!r} is {'missing' if odd in expected else 'unexpected'}")
+
+
+def _order(tensors: dict[str, Array], n: int) -> Array:
+    """An order of nodes, each of which comes once."""
+    order = _array(tensors, "order", [index_type(n)], (n,))
+    if order.min() < 0 or order.max() >= n or np.bincount(order, minlength=n).max() > 1:
+        raise ValueError("order must name each node once")
+    return order
 
 
 def _count(content: dict[str, Any], name: str) -> int:

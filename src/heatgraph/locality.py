@@ -51,7 +51,8 @@ class Arrangement:
 def arranged(graph: Graph) -> Arrangement | None:
     """Give the graph in an order with near neighbours, or None if none is found that is better.
 
-    The answer is kept with the graph, also for the same edges with other features.
+    The answer is kept with the graph, also for the same edges with other features, and an order
+    goes into its file.
     """
     kept = graph.kept
     with _ONE_AT_A_TIME:
@@ -71,7 +72,32 @@ def nearness(graph: Graph, rank: Array) -> float:
 
 
 def _arrange(graph: Graph) -> Arrangement | None:
-    from heatgraph.kernels import join_communities, permute
+    from heatgraph.kernels import permute
+
+    n, index = graph.num_nodes, graph.indices.dtype
+    order = graph.kept.get("order")
+    if order is None:
+        order = _by_community(graph)
+    rank = np.empty(n, dtype=index)
+    rank[order] = np.arange(n, dtype=index)
+    if "order" not in graph.kept:
+        if nearness(graph, rank) - nearness(graph, np.arange(n)) < WORTHWHILE:
+            return None
+        graph.kept["order"] = order
+    indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
+    indices = np.empty_like(graph.indices)
+    weights = None if graph.weights is None else np.empty_like(graph.weights)
+    end = indptr[:-1].copy()
+    for nodes in _ranges(indptr):
+        permute(
+            graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights, *nodes
+        )
+    return Arrangement(graph.with_edges(indptr, indices, weights), order, rank)
+
+
+def _by_community(graph: Graph) -> Array:
+    """An order in which communities come one after the other."""
+    from heatgraph.kernels import join_communities
 
     n, index = graph.num_nodes, graph.indices.dtype
     labels, sizes = np.arange(n, dtype=index), np.ones(n, dtype=index)
@@ -84,18 +110,7 @@ def _arrange(graph: Graph) -> Arrangement | None:
         )
         if changed < SETTLED * n:
             break
-    order = np.argsort(labels, kind="stable").astype(index)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(n, dtype=index)
-    if nearness(graph, rank) - nearness(graph, np.arange(n)) < WORTHWHILE:
-        return None
-    indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
-    indices = np.empty_like(graph.indices)
-    weights = None if graph.weights is None else np.empty_like(graph.weights)
-    end = indptr[:-1].copy()
-    for nodes in _ranges(indptr):
-        permute(*edges, graph.weights, order, rank, end, indices, weights, *nodes)
-    return Arrangement(graph.with_edges(indptr, indices, weights), order, rank)
+    return np.argsort(labels, kind="stable").astype(index)
 
 
 def _ranges(indptr: Array) -> list[tuple[int, int]]:
