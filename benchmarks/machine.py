@@ -24,7 +24,7 @@ REPEATS = 5
 
 
 @numba.njit(nogil=True, cache=True)
-def _gather(X, indices, total):  # pragma: no cover
+def _gather(X, indices, total):
     """Add rows up in registers: the fastest way that we know."""
     add_rows(total, np.float32(1), X, indices, None, 0, len(indices), len(indices) - 1)
 

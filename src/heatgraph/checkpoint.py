@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph.entries import owners
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.files import map_tensors, whole_file, write_tensors
 
@@ -121,12 +122,8 @@ def check_path(path: str | Path, features: Any) -> None:
 
 def mapped_file(array: Any) -> Path | None:
     """The file that an array is a memory map of, as far as NumPy tells it."""
-    while isinstance(array, np.ndarray):
-        name = getattr(array, "filename", None)
-        if name is not None:
-            return Path(name)
-        array = array.base
-    return None
+    maps = (owner for owner in owners(array) if isinstance(owner, np.memmap))
+    return next((Path(found.filename) for found in maps if found.filename is not None), None)
 
 
 def fingerprint(*parts: Any) -> str:

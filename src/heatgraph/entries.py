@@ -7,6 +7,7 @@ not written to, and what a caller writes to them later cannot lead compiled code
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -212,6 +213,13 @@ def check_finite(matrix: Any, name: str) -> None:
             f"{name} must be finite. Row {first[0]}, column {first[1]} is {first[2]} "
             f"({count:,} such values in all); drop or impute them first."
         )
+
+
+def owners(array: Any) -> Iterator[Any]:
+    """An array, what it is a view of, and so on down to what has the memory."""
+    while array is not None:
+        yield array
+        array = getattr(array, "base", None)
 
 
 def whole_number(value: Any, name: str) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph.entries import owners
 from heatgraph.errors import InputError, MemoryBudgetError
 from heatgraph.graph import BLOCK_EDGES, Graph
 from heatgraph.locality import NEAR
@@ -390,9 +391,7 @@ def _cheaper_side(
 
 def is_mapped(array: Any) -> bool:
     """Whether an array lies in a file, as far as it can be told."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return isinstance(array, mmap.mmap)
+    return any(isinstance(owner, mmap.mmap) for owner in owners(array))
 
 
 def _operator_bytes(
