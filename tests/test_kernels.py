@@ -26,8 +26,10 @@ def panels(S, seed, width, accumulators):
     random = np.random.default_rng(seed)
     current, out = random.normal(size=(2, S.num_nodes, width)).astype(S.dtype)
     sums = random.normal(size=(accumulators, S.num_nodes, width)).astype(S.dtype)
-    coefficients = random.normal(size=accumulators).astype(S.dtype)
-    return current, out, coefficients, sums
+    own, coefficients = random.normal(size=(2, accumulators)).astype(S.dtype)
+    scale = random.uniform(1, 2, size=S.num_nodes).astype(S.dtype)
+    scale.flags.writeable = False
+    return current, out, own, coefficients, sums, scale
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -50,12 +52,24 @@ def test_recur_is_its_twin(
     S = graph.operator(self_loops, dtype)
     start = data.draw(st.integers(0, graph.num_nodes))
     stop = data.draw(st.integers(start, graph.num_nodes))
-    current, *mine = panels(S, seed, width, accumulators)
+    current, *mine, scale = panels(S, seed, width, accumulators)
+    scale = scale if data.draw(st.booleans()) else None
     twins = [array.copy() for array in mine]
-    kernels.recur(S, start, stop, tile, alpha, beta, current, *mine)
-    kernels.recur_scipy(S, start, stop, tile, alpha, beta, current, *twins)
+    kernels.recur(S, start, stop, tile, alpha, beta, current, *mine, scale)
+    kernels.recur_scipy(S, start, stop, tile, alpha, beta, current, *twins, scale)
     for one, other in zip(mine, twins, strict=True):
         assert_allclose(one, other, atol=50 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(graphs(max_nodes=20, featureless=True), seeds, st.integers(1, 25), st.integers(1, 140))
+def test_a_product_may_be_made_where_its_sum_is(dtype, graph, seed, tile, width):
+    S = graph.operator(True, dtype)
+    current, out, *factors, sums, scale = panels(S, seed, width, 1)
+    apart = sums.copy()
+    kernels.recur(S, 0, S.num_nodes, tile, 1, 0, current, sums[0], *factors, sums, scale)
+    kernels.recur(S, 0, S.num_nodes, tile, 1, 0, current, out, *factors, apart, scale)
+    assert_array_equal(sums, apart)
 
 
 @given(
@@ -128,15 +142,15 @@ def test_any_cut_into_rows_or_columns_gives_the_same_bits(
     dtype, graph, seed, width, cut, column, tile
 ):
     S = graph.operator(True, dtype)
-    current, out, coefficients, sums = panels(S, seed, width, 2)
+    current, out, *factors, sums, scale = panels(S, seed, width, 2)
     middle, at = int(cut * S.num_nodes), int(column * width)
     whole = (out.copy(), sums.copy())
-    kernels.recur(S, 0, S.num_nodes, tile, 2, -1, current, whole[0], coefficients, whole[1])
+    kernels.recur(S, 0, S.num_nodes, tile, 2, -1, current, whole[0], *factors, whole[1], scale)
     for columns in (slice(0, at), slice(at, width)):
         left, target = (np.ascontiguousarray(Y[:, columns]) for Y in (current, out))
         part = np.ascontiguousarray(sums[:, :, columns])
         for start, stop in ((middle, S.num_nodes), (0, middle)):
-            kernels.recur(S, start, stop, tile, 2, -1, left, target, coefficients, part)
+            kernels.recur(S, start, stop, tile, 2, -1, left, target, *factors, part, scale)
         assert_array_equal(target, whole[0][:, columns])
         assert_array_equal(part, whole[1][:, :, columns])
 

@@ -34,6 +34,7 @@ from heatgraph.locality import Arrangement, arranged
 from heatgraph.propagation import Progress, Sweep, chebyshev, empty_panel, stepwise
 from heatgraph.schedule import (
     BLOCK_ROWS,
+    LINE_COLUMNS,
     Plan,
     make_plan,
     memory_bytes,
@@ -321,7 +322,8 @@ class _Task:
             outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
             ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), inner.threads)
             total = plan.products * len(panels)
-            sweep = Sweep(P, plan.tile, crew, inner, ranges, total, progress)
+            root = P.root if plan.products else None
+            sweep = Sweep(P, root, plan.tile, crew, inner, ranges, total, progress)
             outer.map(run_panel, panels)
 
     def _source(self, order: Array | None) -> Any:
@@ -350,14 +352,17 @@ class _Task:
             filled = self._from_rows(sweep, source, there, rows, panel)
         else:
             filled = self._from_features(sweep, source, there, rows, panel, part)
-        blocks = row_blocks(filled.shape[1])
         filled = filled.astype(self.dtype, copy=False)
-        if not all(np.isfinite(X_T[block]).all() for X_T in filled for block in blocks):
-            raise InputError(
-                f"the result exceeds {self.dtype}: features are too large, or unstable steps "
-                "amplify them too much. Scale features down, take more steps K, or pass "
-                "dtype=np.float64."
-            )
+
+        def look(start: int, stop: int) -> None:
+            if not all(np.isfinite(X_T[start:stop]).all() for X_T in filled):
+                raise InputError(
+                    f"the result exceeds {self.dtype}: features are too large, or unstable steps "
+                    "amplify them too much. Scale features down, take more steps K, or pass "
+                    "dtype=np.float64."
+                )
+
+        sweep.share(look, row_blocks(filled.shape[1]))
         return filled
 
     def _from_features(
@@ -370,19 +375,22 @@ class _Task:
         part: Array | None,
     ) -> Array:
         M, R, _ = self.shape
-        X = _cut(source, panel, self.working, None if there is None else there.rank)
+        columns = panel.stop - panel.start
+        # The last of several panels has whole cache lines too, so that it takes no longer.
+        width = min(self.plan.panel_width, -(-columns // LINE_COLUMNS) * LINE_COLUMNS)
+        X = _cut(sweep, source, panel, width, self.working, None if there is None else there.rank)
         back = there is not None and rows is None
         fits = part is not None and part.flags.c_contiguous and part.dtype == self.working
         filled = part if fits and not back else None
         if filled is None:
             filled = np.empty((M, R, X.shape[1]), dtype=self.working)
         self._propagate(sweep, X, rows, filled)
-        if not back or there is None:
-            return filled
-        # The features are used up, and their place is free for the first result.
-        given = X[np.newaxis] if M == 1 else np.empty_like(filled)
-        np.take(filled, there.rank, axis=1, out=given, mode="clip")
-        return given
+        if back and there is not None:
+            # The features are used up, and their place is free for the first result.
+            given = X[np.newaxis] if M == 1 else np.empty_like(filled)
+            np.take(filled, there.rank, axis=1, out=given, mode="clip")
+            filled = given
+        return filled[:, :, :columns]
 
     def _from_rows(
         self,
@@ -398,7 +406,7 @@ class _Task:
             rows = np.arange(n) if there is None else there.rank
         E = empty_panel((n, width), self.working)
         E[...] = 0
-        E[rows[panel], np.arange(width)] = 1
+        E[rows[panel], np.arange(width)] = 1 if sweep.root is None else 1 / sweep.root[rows[panel]]
         kernels = np.empty((M, n, width), dtype=self.working)
         self._propagate(sweep, E, None, kernels)
         del E
@@ -543,17 +551,33 @@ def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
     return stepped
 
 
-def _cut(X: Any, panel: slice, dtype: np.dtype[Any], rank: Array | None) -> Array:
-    """Copy some columns of the features, dense and by row; sparse ones are in order already."""
+def _cut(
+    sweep: Sweep, X: Any, panel: slice, width: int, dtype: np.dtype[Any], rank: Array | None
+) -> Array:
+    """Copy some columns of the features, dense, by row and divided by R.
+
+    Dense ones get zeros up to `width`; sparse ones are in order already.
+    """
     if sp.issparse(X):
-        return np.asarray(X[:, panel].toarray(order="C"))
-    cut = empty_panel((len(X), panel.stop - panel.start), dtype)
-    if rank is None:
-        cut[...] = X[:, panel]
-        return cut
+        dense = np.asarray(X[:, panel].toarray(order="C"))
+        if sweep.root is not None:
+            dense /= sweep.root[:, np.newaxis]
+        return dense
+    columns = panel.stop - panel.start
+    cut = empty_panel((len(X), width), dtype)
+    cut[:, columns:] = 0
+    root = np.ones(len(X), dtype) if sweep.root is None else sweep.root
+
     # Read in order, since it may be a file.
-    for block in row_blocks(len(X)):
-        cut[rank[block]] = X[block, panel]
+    def copy(start: int, stop: int) -> None:
+        block = X[start:stop, panel].astype(dtype, copy=False)
+        if rank is None:
+            np.divide(block, root[start:stop, np.newaxis], out=cut[start:stop, :columns])
+        else:
+            places = rank[start:stop]
+            cut[places, :columns] = block / root[places, np.newaxis]
+
+    sweep.share(copy, row_blocks(len(X)))
     return cut
 
 

@@ -2,17 +2,19 @@ r"""The only compiled code: a fused pass over rows of P, and weighted sums of wh
 
 P is S as an `Operator` has it: S itself if the graph is weighted, and else the walk R^(-1) S R, in
 which a row's entries are all the same, so that a product adds rows up and multiplies once. With w
-columns, M accumulators and rows i in [start, stop), `recur` does
+columns, M sums and rows i in [start, stop), `recur` does
 
     out[i]  <-  alpha (P current)[i] + beta out[i]          (w,)
-    acc[m, i]  <-  acc[m, i] + coefficients[m] out[i]       (w,)   for m = 0, ..., M - 1
+    sums[m, i]  <-  sums[m, i] + coefficients[m] out[i]     (w,)   for m = 0, ..., M - 1
 
 in place. This is the three-term recurrence of the Chebyshev polynomials (alpha = 2, beta = -1, and
-`out` holding the last vector but one); with beta = 0 it is the plain product. Neighbours are taken
-by *tiles*: first those of all rows among the first so many nodes, then those among the next, so
-that the rows of a tile are found in the cache again. A caller runs ranges of rows on as many
-threads as it likes: rows do not depend on each other and no operation is reordered, so that every
-split into ranges gives the same bits.
+`out` holding the last vector but one). With beta = 0 it is the plain product, and begins the sums
+with ``own[m] current[i]``, whatever they held; the last product multiplies them by ``scale[i]``,
+which is empty for the others. `out` may be ``sums[0]``. Neighbours are taken by *tiles*: first
+those of all rows among the first so many nodes, then those among the next, so that the rows of a
+tile are found in the cache again. A caller runs ranges of rows on as many threads as it likes: rows
+do not depend on each other and no operation is reordered, so that every split into ranges gives the
+same bits.
 
 With vectors kept at R rows, `combine` does for rows i in [start, stop)
 
@@ -320,8 +322,10 @@ def _recur(
     beta: float,
     current: Array,
     out: Array,
+    own: Array,
     coefficients: Array,
-    accumulators: Array,
+    sums: Array,
+    scale: Array,
 ) -> None:
     n = len(current)
     if tile >= n:
@@ -330,7 +334,7 @@ def _recur(
             weight = alpha * outgoing[i]
             _begin(alpha * diagonal[i], current[i], beta, out[i])
             add_rows(out[i], weight, current, indices, values, indptr[i], indptr[i + 1], horizon)
-            _accumulate(coefficients, out, accumulators, i)
+            _accumulate(own, coefficients, beta, current, out, sums, scale, i)
         return
     for i in range(start, stop):
         _begin(alpha * diagonal[i], current[i], beta, out[i])
@@ -347,7 +351,7 @@ def _recur(
             add_rows(out[i], weight, current, indices, values, first, last, last - 1)
             reached[i - start] = last
     for i in range(start, stop):
-        _accumulate(coefficients, out, accumulators, i)
+        _accumulate(own, coefficients, beta, current, out, sums, scale, i)
 
 
 @_part
@@ -362,13 +366,28 @@ def _begin(own: float, source: Array, beta: float, target: Array) -> None:
 
 
 @_part
-def _accumulate(coefficients: Array, vectors: Array, accumulators: Array, i: int) -> None:
-    vector = vectors[i]
+def _accumulate(
+    own: Array,
+    coefficients: Array,
+    beta: float,
+    current: Array,
+    out: Array,
+    sums: Array,
+    scale: Array,
+    i: int,
+) -> None:
+    source, vector = current[i], out[i]
     for m in range(len(coefficients)):
-        coefficient = coefficients[m]
-        accumulator = accumulators[m, i]
-        for c in range(len(vector)):
-            accumulator[c] += coefficient * vector[c]
+        first, coefficient, total = own[m], coefficients[m], sums[m, i]
+        if beta == 0:
+            for c in range(len(vector)):
+                total[c] = first * source[c] + coefficient * vector[c]
+        else:
+            for c in range(len(vector)):
+                total[c] += coefficient * vector[c]
+        if len(scale) > 0:
+            for c in range(len(vector)):
+                total[c] *= scale[i]
 
 
 def _combine(start: int, stop: int, coefficients: Array, vectors: Array, out: Array) -> None:
@@ -458,8 +477,10 @@ def recur(
     beta: float,
     current: Array,
     out: Array,
+    own: Array,
     coefficients: Array,
-    accumulators: Array,
+    sums: Array,
+    scale: Array | None,
 ) -> None:
     """Do one fused pass over the rows [start, stop); the GIL is released meanwhile."""
     number = P.dtype.type
@@ -476,17 +497,19 @@ def recur(
         number(beta),
         current,
         out,
+        own,
         coefficients,
-        accumulators,
+        sums,
+        P.outgoing[:0] if scale is None else scale,
     )
 
 
 def compile_for(P: Operator) -> None:
     """Compile the kernels for this kind of operator, so that threads find them ready."""
     panel = np.zeros((0, 0), dtype=P.dtype)
-    panels = panel[np.newaxis]
+    none, panels = panel.ravel(), panel[np.newaxis]
     for kernel, arguments in (
-        (recur, (P, 0, 0, 1, 1.0, 0.0, panel, panel, panel.ravel(), panels)),
+        (recur, (P, 0, 0, 1, 1.0, 0.0, panel, panel, none, none, panels, None)),
         (combine, (0, 0, panel, panels, panels)),
     ):
         try:
@@ -505,13 +528,19 @@ def recur_scipy(
     beta: float,
     current: Array,
     out: Array,
+    own: Array,
     coefficients: Array,
-    accumulators: Array,
+    sums: Array,
+    scale: Array | None,
 ) -> None:
     """Do what `recur` does, plainly; tiles are nothing but an order of work."""
     rows = slice(start, stop)
     out[rows] = alpha * (P.walk() @ current)[rows] + beta * out[rows]
-    accumulators[:, rows] += np.multiply.outer(coefficients, out[rows])
+    if beta == 0:
+        sums[:, rows] = np.multiply.outer(own, current[rows])
+    sums[:, rows] += np.multiply.outer(coefficients, out[rows])
+    if scale is not None:
+        sums[:, rows] *= scale[rows, np.newaxis]
 
 
 def combine_numpy(start: int, stop: int, coefficients: Array, vectors: Array, out: Array) -> None:

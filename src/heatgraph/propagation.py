@@ -3,7 +3,7 @@
 `chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
 `stepwise` takes the literal steps of a scheme. Both see S only through a `Sweep`, which spreads
 each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
-panels are divided by R when they come and multiplied by it when they go.
+panels come divided by R, and go multiplied by it.
 
 Shapes: X is (n, w), P is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
 """
@@ -34,12 +34,14 @@ CACHE_LINE = 64
 class Sweep:
     """Products of P with panels. Between two of its calls to a kernel, work can be stopped.
 
-    Neighbours are visited `tile` nodes at a time, in `ranges` of rows. `crew` does the whole
+    `root` is R, or None where R is 1 or where nothing is multiplied. Neighbours are visited `tile`
+    nodes at a time, in `ranges` of rows. `crew` does the whole
     diffusion; `sharing` is the same crew when its threads share the rows of one panel, and a crew
     of one when each has panels of its own.
     """
 
     P: Operator
+    root: Array | None
     tile: int
     crew: Crew
     sharing: Crew
@@ -50,20 +52,15 @@ class Sweep:
     lock: Any = field(default_factory=threading.Lock)
 
     def recur(
-        self,
-        alpha: float,
-        beta: float,
-        current: Array,
-        out: Array,
-        coefficients: Array | None = None,
-        accumulators: Array | None = None,
+        self, alpha: float, beta: float, current: Array, out: Array, sums: Sums | None = None
     ) -> None:
-        """Do ``out <- alpha P current + beta out`` and accumulate: see :mod:`heatgraph.kernels`."""
+        """Do ``out <- alpha P current + beta out`` and sum: see :mod:`heatgraph.kernels`."""
         from heatgraph.kernels import recur
 
-        if coefficients is None or accumulators is None:
-            coefficients, accumulators = np.empty(0, dtype=out.dtype), out[np.newaxis]
-        self._share(
+        if sums is None:
+            nothing = np.empty(0, dtype=out.dtype)
+            sums = Sums(nothing, nothing, out[np.newaxis], None)
+        self.share(
             lambda start, stop: recur(
                 self.P,
                 start,
@@ -73,8 +70,10 @@ class Sweep:
                 beta,
                 current,
                 out,
-                coefficients,
-                accumulators,
+                sums.own,
+                sums.coefficients,
+                sums.values,
+                sums.scale,
             ),
             self.ranges,
         )
@@ -83,23 +82,17 @@ class Sweep:
                 self.done += 1
                 self.progress(self.done, self.total)
 
-    def enter(self, X: Array) -> None:
-        """Divide a panel (n, w) by R."""
-        if self.P.root is not None:
-            X /= self.P.root[:, np.newaxis]
-
     def leave(self, results: Array, keep: Array | None) -> None:
         """Multiply results (M, n, w), or (M, R, w) at the rows `keep`, by R."""
-        root = self.P.root
-        if root is not None:
-            results *= (root if keep is None else root[keep])[:, np.newaxis]
+        if self.root is not None:
+            results *= (self.root if keep is None else self.root[keep])[:, np.newaxis]
 
     def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
         """Sum ``coefficients[m, k] vectors[k]`` over k."""
         from heatgraph.kernels import combine
 
         _, rows, width = vectors.shape
-        self._share(
+        self.share(
             lambda start, stop: combine(start, stop, coefficients, vectors, out),
             even_ranges(rows, coefficients.size * width),
         )
@@ -117,16 +110,29 @@ class Sweep:
             product += (part.T @ kernel_columns[start:stop]).T
         return product
 
-    def _share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
+    def share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
+        """Do some work on ranges of rows, by the threads that share them."""
+
         def one(rows: tuple[int, int]) -> None:
             self._check()
-            work(*rows)
+            with np.errstate(over="ignore", invalid="ignore"):
+                work(*rows)
 
         self.sharing.map(one, ranges)
 
     def _check(self) -> None:
         if self.crew.stopping:
             raise CancelledError
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a product adds to: `values` (M, n, w), and the rest as in :mod:`heatgraph.kernels`."""
+
+    own: Array
+    coefficients: Array
+    values: Array
+    scale: Array | None
 
 
 def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
@@ -143,30 +149,32 @@ def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
 def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array) -> None:
     """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
 
-    `X` (n, w) is used up. All rows are accumulated as the vectors come. At a few rows it is cheaper
-    to keep the vectors there and to sum them at the end.
+    `X` (n, w) is used up. All rows are summed as the vectors come. At a few rows it is cheaper to
+    keep the vectors there and to sum them at the end.
     """
     by_term = np.ascontiguousarray(coefficients.T)
-    moving = len(by_term) > 1
-    if moving:
-        sweep.enter(X)
-    current, other = X, empty_panel(X.shape, X.dtype)
-    if keep is None:
-        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
-    else:
+    last = len(by_term) - 1
+    if keep is not None:
         vectors = np.empty((len(by_term), len(keep), X.shape[1]), dtype=X.dtype)
         X.take(keep, axis=0, out=vectors[0], mode="clip")
-    for k in range(1, len(by_term)):
+    elif last == 0:
+        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
+    if keep is None and coefficients.size <= 2:
+        # A single product is of no use but for its sum.
+        current, other = X, sums[0]
+    else:
+        current, other = X, empty_panel(X.shape, X.dtype)
+    for k in range(1, last + 1):
         alpha, beta = (1, 0) if k == 1 else (2, -1)
         if keep is None:
-            sweep.recur(alpha, beta, current, other, by_term[k], sums)
+            ending = sweep.root if k == last else None
+            sweep.recur(alpha, beta, current, other, Sums(by_term[0], by_term[k], sums, ending))
         else:
             sweep.recur(alpha, beta, current, other)
             other.take(keep, axis=0, out=vectors[k], mode="clip")
         current, other = other, current
     if keep is not None:
         sweep.combine(coefficients, vectors, sums)
-    if moving:
         sweep.leave(sums, keep)
 
 
@@ -183,13 +191,9 @@ def stepwise(
         sweep.recur(1, 0, Y, SY)
         return SY
 
-    moving = any(scheme.K for scheme in schemes)
-    if moving:
-        sweep.enter(X)
     for scheme, result in zip(schemes, results, strict=True):
         Y = X
         for _ in range(scheme.K):
             Y = scheme.step(product, Y)
         result[...] = Y if keep is None else Y[keep]
-    if moving:
-        sweep.leave(results, keep)
+    sweep.leave(results, keep)

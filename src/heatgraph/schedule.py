@@ -174,7 +174,8 @@ def make_plan(
         if accumulating:
             # Turned back into the given order, or to another precision, there are two of a result.
             twice = 2 * M + 1 if reordered else 2 * M * (working != dtype)
-            column_items = max(2 + M, twice) * n
+            vectors = 1 if M == 1 and (degree or 0) <= 1 else 2
+            column_items = max(vectors + M, twice) * n
         elif degree is None:
             column_items = (STEPWISE_PANELS[stages] + M) * n
         else:
@@ -282,9 +283,9 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
-def row_blocks(rows: int) -> list[slice]:
+def row_blocks(rows: int) -> list[tuple[int, int]]:
     """Cut rows into blocks that are converted or looked at at a time."""
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
+    return [(start, min(start + BLOCK_ROWS, rows)) for start in range(0, rows, BLOCK_ROWS)]
 
 
 def feature_blocks(X: Any, width: int) -> list[tuple[int, int]]:
@@ -292,7 +293,7 @@ def feature_blocks(X: Any, width: int) -> list[tuple[int, int]]:
     n = X.shape[0]
     if sp.issparse(X):
         return even_ranges(n, -(-int(X.nnz) // n) * width)
-    return [(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)]
+    return row_blocks(n)
 
 
 def memory_bytes(budget: int | float | str | None) -> float:
