@@ -8,7 +8,7 @@ from benchmarks.product import bars, reddit
 from benchmarks.rows import Results, Row
 from heatgraph.paper.settings import AUTHORS
 
-STEPPED = ("published algorithm", "torch CSR", "MKL", "PyG SGConv, CSR")
+STEPPED = ("published algorithm", "torch CSR", "MKL", "PyG SGConv, CSR", "SciPy")
 HEAT = ("expm_multiply", "PyGSP", "scikit-network", "PyG GDC")
 KERNEL, ROWS, GRID = "heatgraph, heat kernel", "heatgraph, training rows", "heatgraph, 50 times T"
 PUBLISHED = STEPPED[0]
@@ -65,6 +65,12 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "Pubmed: grid of 50 T at 560 rows / all features", ratio(PUBMED, GRID, OURS), "<= 2"
         ),
+        *(
+            Figure(
+                f"Pubmed: one of the products / {peer}'s step", _per_product(results, peer), wanted
+            )
+            for peer, wanted in (("SciPy", "<= 0.7"), ("torch CSR", "<= 1"), ("MKL", "<= 1"))
+        ),
         Figure("Pubmed: products", value(PUBMED, OURS, lambda row: row.products), "<= 16"),
         Figure(
             "Pubmed: difference to torch's 900 steps in float32",
@@ -101,6 +107,15 @@ def figures(results: Results) -> list[Figure]:
             "<= 0.15",
         ),
     ]
+
+
+def _per_product(results: Results, peer: str) -> float | None:
+    """Seconds over products, of heatgraph against a peer."""
+    rows = [results.find(PUBMED, name) for name in (OURS, peer)]
+    if any(row is None or not row.turns or not row.products for row in rows):
+        return None
+    ours, other = (row.seconds / row.products for row in rows)
+    return ours / other
 
 
 def _arrays(results: Results, work: str, made) -> float | None:

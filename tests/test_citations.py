@@ -51,7 +51,9 @@ def test_literal_steps_predict_the_same(citations):
     clf = with_authors_setting(name, data)
     X = clf.scaling_.apply(data.graph.features, np.dtype(np.float32))
     T, K = AUTHORS[name].T, AUTHORS[name].K
-    diffused = hg.diffuse(data.graph.with_features(X), T, K, method="steps")
+    graph = data.graph.with_features(X)
+    diffused = hg.diffuse(graph, T, K, method="steps")
+    assert np.linalg.norm(hg.diffuse(graph, T, K) - diffused) <= 1e-5 * np.linalg.norm(diffused)
     by_steps = (diffused @ clf.coef_.T + clf.intercept_).argmax(axis=1)
     assert (clf.predict() == by_steps).mean() >= 0.999
     # And a head that is trained on literal steps is the same head.
