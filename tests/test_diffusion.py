@@ -161,6 +161,7 @@ def big_graph(n=3000, edges=20_000, d=70, seed=0, weighted=False):
 def always_sharing(monkeypatch):
     monkeypatch.setattr(schedule_module, "WORTH_SHARING", 1)
     monkeypatch.setattr(schedule_module, "RANGE_WORK", 50_000)
+    monkeypatch.setattr(schedule_module, "BLOCK_ROWS", 700)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -249,7 +250,7 @@ class TestMemory:
             diffuse(big_graph(), 4.0, memory_budget="800kB")
 
     @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
-    @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)]])
+    @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)], [SGC(1)]])
     @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double", "sparse double"])
     def test_the_plan_is_what_is_allocated(self, kind, schemes, rows):
         """Peak of the arrays that are allocated, against the plan, for every way to work."""
@@ -264,6 +265,13 @@ class TestMemory:
         need = plan(graph, scheme=schemes, **options).memory
         taken = peak(diffuse_many, graph, schemes, **options)
         assert abs(taken - need) < 0.05 * need
+
+    @pytest.mark.parametrize("options", [{}, {"method": "steps"}, {"rows": range(8000)}])
+    def test_padding_is_in_the_plan(self, options):
+        graph = big_graph(n=20_000, edges=80_000, d=49)
+        need = plan(graph, 3.0, 3, n_threads=2, **options).memory
+        taken = peak(diffuse, graph, 3.0, 3, n_threads=2, **options)
+        assert abs(taken - need) < 0.15 * need
 
     @pytest.mark.parametrize("scheme", [Euler(3.0, 3), RungeKutta4(3.0, 3)])
     def test_literal_steps_keep_to_the_plan(self, scheme):
@@ -282,6 +290,29 @@ class TestMemory:
         assert size + need <= 4 * size + operator
         assert peak(diffuse, graph, 6.0, n_threads=threads) <= need + 2**20
 
+    def test_components_are_in_the_plan(self):
+        graph = big_graph(n=5_000, edges=300_000, d=1)
+        out = np.empty((5_000, 1), dtype=np.float32)
+        need = plan(graph, 200.0, out=out).memory
+        assert plan(graph, 2.0, out=out).memory < need / 2
+        diffuse(graph, 2.0, out=out)
+        tracemalloc.start()
+        diffuse(graph, 200.0, out=out)
+        _, taken = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert abs(taken - need) < 0.15 * need
+        with pytest.raises(MemoryBudgetError):
+            plan(Graph(graph.adjacency, graph.features), 200.0, memory_budget=need // 2)
+        assert plan(graph, 200.0, out=out).memory < need / 2  # now they are known
+
+    @pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
+    def test_many_components_keep_to_the_budget(self):
+        nodes = np.arange(40_000)
+        X = np.random.default_rng(0).random((40_000, 40), dtype=np.float32)
+        graph = Graph.from_edges(nodes[::2], nodes[1::2], features=X, symmetrize="max")
+        options = {"out": np.empty_like(X), "memory_budget": 8_000_000}
+        assert peak(diffuse, graph, 20.0, **options) <= 8_500_000
+
     def test_looking_for_collapse_keeps_to_the_budget(self):
         graph = big_graph(n=60_000, edges=120_000, d=40)
         out = np.empty((60_000, 40), dtype=np.float32)
@@ -298,6 +329,20 @@ class TestMemory:
 
 
 class TestOut:
+    @pytest.mark.parametrize("d", [70, 135])
+    @pytest.mark.parametrize("n", [1, 3])
+    def test_a_panel_that_is_padded_stays_within_its_place(self, n, d):
+        X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+        A = np.ones((n, n)) - np.eye(n)
+        graph = Graph(A, X)
+        assert len(plan(graph, 2.0).panels) > 1
+        for rows, scheme in ((None, Heat(2.0)), ([0], Heat(2.0)), (None, SGC(1))):
+            wanted = by_eigenvalues(dense_operator(A), scheme) @ X
+            beyond = np.full((2, n if rows is None else 1, d), 7.0, dtype=np.float32)
+            diffuse(graph, scheme=scheme, rows=rows, out=beyond[0])
+            assert_allclose(beyond[0], wanted if rows is None else wanted[rows], atol=1e-5)
+            assert (beyond[1] == 7).all()
+
     @pytest.mark.parametrize("d", [8, 70])
     def test_out_is_filled_and_returned(self, tmp_path, d):
         graph = big_graph(d=d)

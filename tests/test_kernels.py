@@ -22,11 +22,11 @@ def run_plainly(patch):
     patch.setattr(kernels, "ask_row", lambda panel, row: None)
 
 
-def panels(S, seed, width, accumulators):
+def panels(S, seed, width, number):
     random = np.random.default_rng(seed)
     current, out = random.normal(size=(2, S.num_nodes, width)).astype(S.dtype)
-    sums = random.normal(size=(accumulators, S.num_nodes, width)).astype(S.dtype)
-    own, coefficients = random.normal(size=(2, accumulators)).astype(S.dtype)
+    sums = random.normal(size=(number, S.num_nodes, width)).astype(S.dtype)
+    own, coefficients = random.normal(size=(2, number)).astype(S.dtype)
     scale = random.uniform(1, 2, size=S.num_nodes).astype(S.dtype)
     scale.flags.writeable = False
     return current, out, own, coefficients, sums, scale
@@ -38,7 +38,7 @@ def panels(S, seed, width, accumulators):
     self_loops=st.booleans(),
     seed=seeds,
     width=st.integers(1, 140),
-    accumulators=st.integers(0, 3),
+    sums=st.integers(0, 3),
     alpha=st.sampled_from([1.0, 2.0, 0.3]),
     beta=st.sampled_from([0.0, -1.0, 0.7]),
     index=st.sampled_from([np.int32, np.int64]),
@@ -46,13 +46,13 @@ def panels(S, seed, width, accumulators):
     data=st.data(),
 )
 def test_recur_is_its_twin(
-    dtype, graph, self_loops, seed, width, accumulators, alpha, beta, index, tile, data
+    dtype, graph, self_loops, seed, width, sums, alpha, beta, index, tile, data
 ):
     graph.indices = graph.indices.astype(index)
     S = graph.operator(self_loops, dtype)
     start = data.draw(st.integers(0, graph.num_nodes))
     stop = data.draw(st.integers(start, graph.num_nodes))
-    current, *mine, scale = panels(S, seed, width, accumulators)
+    current, *mine, scale = panels(S, seed, width, sums)
     scale = scale if data.draw(st.booleans()) else None
     twins = [array.copy() for array in mine]
     kernels.recur(S, start, stop, tile, alpha, beta, current, *mine, scale)
@@ -65,13 +65,14 @@ def test_recur_is_its_twin(
 @given(graphs(max_nodes=20, featureless=True), seeds, st.integers(1, 25), st.integers(1, 140))
 def test_a_product_may_be_made_where_its_sum_is(dtype, graph, seed, tile, width):
     S = graph.operator(True, dtype)
-    current, out, *factors, sums, scale = panels(S, seed, width, 1)
+    current, _, *factors, sums, scale = panels(S, seed, width, 1)
     apart = sums.copy()
     kernels.recur(S, 0, S.num_nodes, tile, 1, 0, current, sums[0], *factors, sums, scale)
-    kernels.recur(S, 0, S.num_nodes, tile, 1, 0, current, out, *factors, apart, scale)
-    assert_array_equal(sums, apart)
+    kernels.recur_scipy(S, 0, S.num_nodes, tile, 1, 0, current, apart[0], *factors, apart, scale)
+    assert_allclose(sums, apart, atol=50 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("beta", [0.0, -1.0])
 @given(
     graphs(max_nodes=20, featureless=True),
     st.booleans(),
@@ -79,15 +80,18 @@ def test_a_product_may_be_made_where_its_sum_is(dtype, graph, seed, tile, width)
     st.integers(1, 25),
     st.integers(1, 140),
 )
-def test_compiled_code_is_the_python_that_one_reads(graph, self_loops, seed, tile, width):
+def test_compiled_code_is_the_python_that_one_reads(beta, graph, self_loops, seed, tile, width):
     S = graph.operator(self_loops, np.float64)
     current, *mine = panels(S, seed, width, 2)
+    if beta == 0:
+        mine[0][...] = mine[3][...] = np.nan  # whatever they held
     plain = [array.copy() for array in mine]
     structure = (S.indptr, S.indices, S.values, S.outgoing, S.diagonal)
-    kernels.recur(S, 0, S.num_nodes, tile, 2.0, -1.0, current, *mine)
+    kernels.recur(S, 0, S.num_nodes, tile, 2.0, beta, current, *mine)
     with pytest.MonkeyPatch.context() as patch:
         run_plainly(patch)
-        kernels._recur(*structure, 0, S.num_nodes, tile, 2.0, -1.0, current, *plain)
+        kernels._recur(*structure, 0, S.num_nodes, tile, 2.0, beta, current, *plain)
+    assert all(np.isfinite(array).all() for array in mine)
     for one, other in zip(mine, plain, strict=True):
         assert_array_equal(one, other)
 

@@ -13,7 +13,6 @@ Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R rows, (M, R,
 
 from __future__ import annotations
 
-import itertools
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,18 +25,18 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.checkpoint import Checkpoint, check_path, fingerprint
+from heatgraph.collapse import may_collapse, warn_if_collapsed
 from heatgraph.crew import Crew, thread_count
 from heatgraph.entries import working_type
-from heatgraph.errors import CollapseWarning, InputError, warn
+from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.locality import Arrangement, arranged
 from heatgraph.propagation import Progress, Sweep, chebyshev, empty_panel, stepwise
 from heatgraph.schedule import (
-    BLOCK_ROWS,
-    LINE_COLUMNS,
     Plan,
     make_plan,
     memory_bytes,
+    padded_width,
     result_shape,
     row_blocks,
     row_ranges,
@@ -225,6 +224,16 @@ def plan(
 
 
 @dataclass(frozen=True)
+class _Scene:
+    """What every panel of a diffusion needs: `rows` are in the order that is worked in."""
+
+    sweep: Sweep
+    source: Any
+    there: Arrangement | None
+    rows: Array | None
+
+
+@dataclass(frozen=True)
 class _Task:
     """A diffusion whose arguments are checked and whose course is settled.
 
@@ -274,7 +283,7 @@ class _Task:
                 part[...] = values
 
         self._run_panels(self.plan.panels, part_of, put, progress)
-        self._warn_if_collapsed(target)
+        warn_if_collapsed(self.graph, self.schemes, self.rows, self.self_loops, target)
         return target
 
     def run_to(self, path: str | Path, progress: Progress | None) -> Array:
@@ -291,7 +300,7 @@ class _Task:
         checkpoint = Checkpoint(path, mark, self.shape, self.dtype, axis, plan.panels)
         self._run_panels(checkpoint.left, lambda panel: None, checkpoint.keep, progress)
         result = checkpoint.finish()
-        self._warn_if_collapsed(result)
+        warn_if_collapsed(graph, self.schemes, self.rows, self.self_loops, result)
         return result
 
     def _run_panels(
@@ -312,10 +321,13 @@ class _Task:
         P = graph.operator(self.self_loops, self.working)
         compile_for(P)
         source = self._source(None if there is None else there.order)
+        rows = self.rows
+        if rows is not None and there is not None:
+            rows = there.rank[rows]
 
         def run_panel(panel: slice) -> None:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = self._panel(sweep, source, there, panel, part_of(panel))
+                values = self._panel(scene, panel, part_of(panel))
             put(panel, values)
 
         with Crew(plan.threads) as crew, Crew(1) as alone:
@@ -324,6 +336,7 @@ class _Task:
             total = plan.products * len(panels)
             root = P.root if plan.products else None
             sweep = Sweep(P, root, plan.tile, crew, inner, ranges, total, progress)
+            scene = _Scene(sweep, source, there, rows)
             outer.map(run_panel, panels)
 
     def _source(self, order: Array | None) -> Any:
@@ -336,22 +349,12 @@ class _Task:
         with np.errstate(over="ignore"):
             return X.astype(self.working, copy=False)
 
-    def _panel(
-        self,
-        sweep: Sweep,
-        source: Any,
-        there: Arrangement | None,
-        panel: slice,
-        part: Array | None,
-    ) -> Array:
+    def _panel(self, scene: _Scene, panel: slice, part: Array | None) -> Array:
         """Values of a panel, in the order of the nodes as given: in `part`, if they can be."""
-        rows = self.rows
-        if rows is not None and there is not None:
-            rows = there.rank[rows]
         if self.plan.side == "rows":
-            filled = self._from_rows(sweep, source, there, rows, panel)
+            filled = self._from_rows(scene, panel)
         else:
-            filled = self._from_features(sweep, source, there, rows, panel, part)
+            filled = self._from_features(scene, panel, part)
         filled = filled.astype(self.dtype, copy=False)
 
         def look(start: int, stop: int) -> None:
@@ -362,44 +365,33 @@ class _Task:
                     "dtype=np.float64."
                 )
 
-        sweep.share(look, row_blocks(filled.shape[1]))
+        scene.sweep.share(look, row_blocks(filled.shape[1]))
         return filled
 
-    def _from_features(
-        self,
-        sweep: Sweep,
-        source: Any,
-        there: Arrangement | None,
-        rows: Array | None,
-        panel: slice,
-        part: Array | None,
-    ) -> Array:
+    def _from_features(self, scene: _Scene, panel: slice, part: Array | None) -> Array:
+        there, rows = scene.there, scene.rows
         M, R, _ = self.shape
         columns = panel.stop - panel.start
-        # The last of several panels has whole cache lines too, so that it takes no longer.
-        width = min(self.plan.panel_width, -(-columns // LINE_COLUMNS) * LINE_COLUMNS)
-        X = _cut(sweep, source, panel, width, self.working, None if there is None else there.rank)
-        back = there is not None and rows is None
-        fits = part is not None and part.flags.c_contiguous and part.dtype == self.working
-        filled = part if fits and not back else None
-        if filled is None:
-            filled = np.empty((M, R, X.shape[1]), dtype=self.working)
-        self._propagate(sweep, X, rows, filled)
-        if back and there is not None:
+        width = min(self.plan.panel_width, padded_width(columns))
+        X = _cut(scene, panel, width, self.working)
+        back = there if rows is None else None
+        shape = (M, R, X.shape[1])
+        filled = part if back is None else None
+        # Kernels write whole rows of their own precision.
+        if filled is None or not (
+            filled.shape == shape and filled.dtype == self.working and filled.flags.c_contiguous
+        ):
+            filled = np.empty(shape, dtype=self.working)
+        self._propagate(scene.sweep, X, rows, filled)
+        if back is not None:
             # The features are used up, and their place is free for the first result.
             given = X[np.newaxis] if M == 1 else np.empty_like(filled)
-            np.take(filled, there.rank, axis=1, out=given, mode="clip")
+            np.take(filled, back.rank, axis=1, out=given, mode="clip")
             filled = given
         return filled[:, :, :columns]
 
-    def _from_rows(
-        self,
-        sweep: Sweep,
-        source: Any,
-        there: Arrangement | None,
-        rows: Array | None,
-        panel: slice,
-    ) -> Array:
+    def _from_rows(self, scene: _Scene, panel: slice) -> Array:
+        sweep, there, rows = scene.sweep, scene.there, scene.rows
         M, _, d = self.shape
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if rows is None:
@@ -413,7 +405,7 @@ class _Task:
         filled = np.empty((M, width, d), dtype=self.working)
         for m in range(M):
             kernel = kernels[m] if there is None else kernels[m][there.rank]
-            filled[m] = sweep.contract(kernel, source)
+            filled[m] = sweep.contract(kernel, scene.source)
         return filled
 
     def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
@@ -421,34 +413,6 @@ class _Task:
             stepwise(sweep, X, self.course, keep, out)
         else:
             chebyshev(sweep, X, self.course, keep, out)
-
-    def _warn_if_collapsed(self, target: Array) -> None:
-        """Warn when nothing is left but, in every component, a multiple of the equilibrium.
-
-        Only looked for when the response has vanished from x = 1 on, which takes a T of 16 or more.
-        """
-        epsilon = np.finfo(self.dtype).eps
-        vanished = [
-            bool((np.abs(scheme.decay([1.0, 1.5, 2.0])) <= epsilon).all())
-            for scheme in self.schemes
-        ]
-        if not any(vanished):
-            return
-        component = self.graph.components
-        equilibrium = self.graph.stationary(self.self_loops)
-        if self.rows is not None:
-            component, equilibrium = component[self.rows], equilibrium[self.rows]
-        _, first, place = np.unique(component, return_index=True, return_inverse=True)
-        if len(first) == len(place):
-            return
-        for scheme, X_T in itertools.compress(zip(self.schemes, target, strict=True), vanished):
-            if _is_multiple(X_T, equilibrium.astype(self.dtype), first, place, 100 * epsilon):
-                warn(
-                    f"{scheme} has smoothed everything away: within each connected component all "
-                    "features are proportional to the square root of the degree. Choose a smaller "
-                    "T.",
-                    CollapseWarning,
-                )
 
 
 def _prepare(
@@ -507,6 +471,7 @@ def _prepare(
         threads=threads,
         place="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
         reorder=reorder,
+        looking=any(may_collapse(scheme, dtype) for scheme in listed),
     )
     return _Task(graph, listed, rows, bool(self_loops), dtype, working, course, plan)
 
@@ -551,13 +516,12 @@ def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
     return stepped
 
 
-def _cut(
-    sweep: Sweep, X: Any, panel: slice, width: int, dtype: np.dtype[Any], rank: Array | None
-) -> Array:
+def _cut(scene: _Scene, panel: slice, width: int, dtype: np.dtype[Any]) -> Array:
     """Copy some columns of the features, dense, by row and divided by R.
 
     Dense ones get zeros up to `width`; sparse ones are in order already.
     """
+    sweep, X = scene.sweep, scene.source
     if sp.issparse(X):
         dense = np.asarray(X[:, panel].toarray(order="C"))
         if sweep.root is not None:
@@ -566,31 +530,20 @@ def _cut(
     columns = panel.stop - panel.start
     cut = empty_panel((len(X), width), dtype)
     cut[:, columns:] = 0
-    root = np.ones(len(X), dtype) if sweep.root is None else sweep.root
 
-    # Read in order, since it may be a file.
+    # Read block by block, since it may be a file.
     def copy(start: int, stop: int) -> None:
-        block = X[start:stop, panel].astype(dtype, copy=False)
-        if rank is None:
-            np.divide(block, root[start:stop, np.newaxis], out=cut[start:stop, :columns])
+        block, place = X[start:stop, panel], cut[start:stop, :columns]
+        places = slice(start, stop) if scene.there is None else scene.there.rank[start:stop]
+        if scene.there is not None:
+            place = np.empty(block.shape, dtype)
+        if sweep.root is None:
+            np.copyto(place, block, casting="same_kind")
         else:
-            places = rank[start:stop]
-            cut[places, :columns] = block / root[places, np.newaxis]
+            R = sweep.root[places, np.newaxis]
+            np.divide(block, R, out=place, dtype=dtype, casting="same_kind")
+        if scene.there is not None:
+            cut[places, :columns] = place
 
     sweep.share(copy, row_blocks(len(X)))
     return cut
-
-
-def _is_multiple(
-    X: Array, equilibrium: Array, first: Array, place: Array, tolerance: float
-) -> bool:
-    """Whether rows of X / equilibrium equal those of their component's first, block by block."""
-    references = X[first] / equilibrium[first, np.newaxis]
-    largest = np.abs(references).max()
-    rows = max(1, BLOCK_ROWS // X.shape[1])
-    for start in range(0, len(X), rows):
-        block = slice(start, start + rows)
-        multiples = X[block] / equilibrium[block, np.newaxis]
-        if np.abs(multiples - references[place[block]]).max() > tolerance * largest:
-            return False
-    return True

@@ -1,4 +1,4 @@
-"""Matrices as callers give them, read into checked and canonical rows.
+"""Checks what callers give: matrices, which are read into canonical rows, features and names.
 
 Compiled code follows the index arrays of a sparse matrix blindly, so every index is checked here,
 with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: a caller's arrays are
@@ -147,6 +147,77 @@ class Entries:
     def _position(self, entry: int) -> str:
         row, column = _row_of(self.matrix, entry), self.matrix.indices[entry]
         return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
+
+
+def checked_features(features: Any, num_nodes: int) -> Any:
+    """Read features, dense or sparse: numbers, all finite, a row per node."""
+    if features is None:
+        return None
+    if sp.issparse(features):
+        entries = Entries.read(features, "features")
+        entries.merge_duplicates("sum")
+        X: Any = entries.matrix
+    else:
+        X = as_array(features, "features")
+        if X.ndim != 2:
+            raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
+        check_real(X.dtype, "features")
+        X = X.astype(float_type(X.dtype), copy=False)
+    if X.shape[0] != num_nodes:
+        raise InputError(
+            f"features must have one row per node, {num_nodes:,}. Got {X.shape[0]:,} rows."
+        )
+    if X.shape[1] == 0:
+        raise InputError("features have no columns. Pass features=None for a graph without any.")
+    check_finite(X, "features")
+    return X
+
+
+def checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
+    """Read names of nodes: distinct, and one per node."""
+    if node_ids is None:
+        return None
+    ids = exact_array(node_ids)
+    if ids.shape != (num_nodes,):
+        raise InputError(
+            f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
+        )
+    if ids.dtype.kind in "iuSU" and len(set(ids.tolist())) == num_nodes:
+        return ids
+    seen: set[Any] = set()
+    for position, name in enumerate(ids.tolist()):
+        try:
+            usable = name == name and name not in seen
+            seen.add(name)
+        except TypeError:
+            usable = False
+        if not usable:
+            raise InputError(
+                "node_ids must be distinct, and no NaN or list. "
+                f"Entry {position} is {name!r}, which is not, or was there before."
+            )
+    return ids
+
+
+def checked_names(feature_names: Any, features: Any) -> list[str] | None:
+    """Read names of features: distinct texts, and one per column."""
+    if feature_names is None:
+        return None
+    names = list(feature_names)
+    expected = 0 if features is None else features.shape[1]
+    if len(names) != expected:
+        raise InputError(
+            f"feature_names must have one name per feature, {expected:,}. Got {len(names):,}."
+        )
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or name in seen:
+            raise InputError(
+                f"feature_names must be distinct texts. Entry {position} is {name!r}, which is "
+                "not, or was there before."
+            )
+        seen.add(name)
+    return [str(name) for name in names]
 
 
 def as_array(values: Any, name: str) -> Array:

@@ -1,19 +1,13 @@
-r"""The graph, checked once at the door, and its normalised operator S.
+"""The graph, checked once at the door.
 
-With A the adjacency, A~ = A + I (or A itself) and D~ the diagonal of its row sums,
-
-    S = D~^(-1/2) A~ D~^(-1/2),    L = I - S,
-
-is symmetric with spectrum in [-1, 1]. Everything behind this module relies on what is checked here:
-indices in range and sorted, no duplicates, weights finite and positive, A = A^T. Nothing that a
-caller passes in is ever written to.
+Everything behind this module relies on what is checked here: indices in range and sorted, no
+duplicates, weights finite and positive, A = A^T. Nothing that a caller passes in is ever written
+to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,21 +19,18 @@ from heatgraph.entries import (
     Entries,
     Merge,
     as_array,
-    check_finite,
     check_range,
-    check_real,
-    exact_array,
-    float_type,
+    checked_features,
+    checked_ids,
+    checked_names,
     index_type,
     working_type,
 )
 from heatgraph.errors import InputError
 from heatgraph.graphfile import read_graph, write_graph
+from heatgraph.operator import Operator, frozen, square_array
 
 Array = npt.NDArray[Any]
-
-# Edges that are normalised at a time.
-BLOCK_EDGES = 1 << 20
 
 
 class Graph:
@@ -160,7 +151,7 @@ class Graph:
         """
         graph = cls.__new__(cls)
         graph.num_duplicates = 0
-        graph._store(adjacency, _checked_features(features, adjacency.shape[0]), None, None)
+        graph._store(adjacency, checked_features(features, adjacency.shape[0]), None, None)
         return graph
 
     def _settle(
@@ -182,9 +173,9 @@ class Graph:
         if symmetrize is not None and not entries.weighted:
             symmetrize = "max"
         matrix = _symmetric(entries.matrix, symmetrize)
-        features = _checked_features(features, matrix.shape[0])
-        ids = _checked_ids(node_ids, matrix.shape[0])
-        self._store(matrix, features, ids, _checked_names(feature_names, features))
+        features = checked_features(features, matrix.shape[0])
+        ids = checked_ids(node_ids, matrix.shape[0])
+        self._store(matrix, features, ids, checked_names(feature_names, features))
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
             raise InputError(
@@ -200,9 +191,9 @@ class Graph:
         feature_names: list[str] | None,
     ) -> None:
         self.num_nodes = n = matrix.shape[0]
-        self.indptr = _frozen(matrix.indptr.astype(np.int64))
-        self.indices = _frozen(matrix.indices.astype(index_type(n), copy=False))
-        self.weights = None if (matrix.data == 1).all() else _frozen(matrix.data)
+        self.indptr = frozen(matrix.indptr.astype(np.int64))
+        self.indices = frozen(matrix.indices.astype(index_type(n), copy=False))
+        self.weights = None if (matrix.data == 1).all() else frozen(matrix.data)
         self.features = features
         self.node_ids = node_ids
         self.feature_names = feature_names
@@ -216,7 +207,7 @@ class Graph:
         self.__dict__.update(state, kept={})
         for name in ("indptr", "indices", "weights"):
             if state[name] is not None:
-                setattr(self, name, _frozen(state[name]))
+                setattr(self, name, frozen(state[name]))
 
     def __sklearn_clone__(self) -> Graph:
         # A clone of an estimator that has a graph shares it.
@@ -253,7 +244,7 @@ class Graph:
         data = self.weights
         if data is None:
             data = np.ones(len(self.indices), dtype=np.int8)
-        return _sparse(data, self.indices, self.indptr)
+        return square_array(data, self.indices, self.indptr)
 
     @property
     def degrees(self) -> npt.NDArray[np.float64]:
@@ -280,7 +271,7 @@ class Graph:
 
         # The graph is symmetric, so the cheaper search for strong components finds the same.
         _, labels = connected_components(self.adjacency, directed=True, connection="strong")
-        return _frozen(labels)
+        return frozen(labels)
 
     def subgraph(self, nodes: Any) -> Graph:
         """Give the graph on `nodes` (indices, in the order wanted, or a mask) and their edges."""
@@ -309,8 +300,8 @@ class Graph:
         """Give the same graph with other features; its edges are shared, not copied."""
         graph = type(self).__new__(type(self))
         graph.__dict__.update(self.__dict__)
-        graph.features = _checked_features(features, self.num_nodes)
-        graph.feature_names = _checked_names(feature_names, graph.features)
+        graph.features = checked_features(features, self.num_nodes)
+        graph.feature_names = checked_names(feature_names, graph.features)
         return graph
 
     def save(self, path: str | Path) -> None:
@@ -337,8 +328,8 @@ class Graph:
         """Give a graph without features on as many nodes, whose edges are known to be right."""
         graph = type(self).__new__(type(self))
         graph.num_nodes, graph.num_duplicates = self.num_nodes, 0
-        graph.indptr, graph.indices = _frozen(indptr), _frozen(indices)
-        graph.weights = None if weights is None else _frozen(weights)
+        graph.indptr, graph.indices = frozen(indptr), frozen(indices)
+        graph.weights = None if weights is None else frozen(weights)
         graph.features = graph.node_ids = graph.feature_names = None
         graph.kept = {}
         return graph
@@ -351,38 +342,14 @@ class Graph:
         """
         if not isinstance(self_loops, bool | np.bool_):
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
-        dtype = working_type(dtype)
-        root = self.stationary(self_loops)
-        isolated = np.diff(self.indptr) == 0
-        diagonal = root**-2 if self_loops else isolated.astype(np.float64)
-        if self.weights is None:
-            values, outgoing = None, root**-2
-        else:
-            values, outgoing = _frozen(self._normalised(root, dtype)), np.ones_like(root)
-        return Operator(
-            indptr=_frozen(self.indptr),
-            indices=_frozen(self.indices),
-            values=values,
-            outgoing=_frozen(outgoing.astype(dtype)),
-            diagonal=_frozen(diagonal.astype(dtype)),
-            root=_frozen(root.astype(dtype)) if values is None else None,
+        return Operator.of(
+            self.indptr,
+            self.indices,
+            self.weights,
+            self.stationary(self_loops),
+            bool(self_loops),
+            working_type(dtype),
         )
-
-    def _normalised(self, root: Array, dtype: np.dtype[Any]) -> Array:
-        """Weights over both ends' roots, block by block.
-
-        In float64: a small weight's scale can exceed float32, its product cannot.
-        """
-        values = np.empty(len(self.indices), dtype=dtype)
-        blocks = max(1, len(values) // BLOCK_EDGES)
-        cuts = np.searchsorted(self.indptr, np.linspace(0, len(values), blocks + 1))
-        cuts[0], cuts[-1] = 0, self.num_nodes
-        for start, stop in pairwise(cuts.tolist()):
-            edges = slice(self.indptr[start], self.indptr[stop])
-            rows = np.repeat(root[start:stop], np.diff(self.indptr[start : stop + 1]))
-            assert self.weights is not None
-            values[edges] = self.weights[edges] / rows / root[self.indices[edges]]
-        return values
 
     def __repr__(self) -> str:
         if self.features is None:
@@ -400,58 +367,6 @@ class Graph:
         if self.num_duplicates:
             parts.append(f"{self.num_duplicates:,} duplicates merged")
         return f"Graph({', '.join(parts)})"
-
-
-@dataclass(frozen=True)
-class Operator:
-    """S as the kernels read it: as a matrix P with the same spectrum, and A's pattern beside D.
-
-    With R the diagonal matrix of `root`, which is the identity if that is None, S = R P R^(-1) and
-
-        P[i, j]  =  outgoing[i] values[e]  +  diagonal[i] if i = j,
-
-    where `values` are all 1 if they are None. An unweighted graph keeps no value per edge: P is the
-    walk D~^(-1) A~ then, `root` the square root of degrees, and `outgoing` one over the degrees.
-    """
-
-    indptr: npt.NDArray[np.int64]
-    indices: Array
-    values: Array | None
-    outgoing: Array
-    diagonal: Array
-    root: Array | None
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of rows."""
-        return len(self.diagonal)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
-        return self.diagonal.dtype
-
-    def walk(self) -> sp.csr_array:
-        """P as a SciPy array, with one value per entry."""
-        values = np.repeat(self.outgoing, np.diff(self.indptr))
-        if self.values is not None:
-            values *= self.values
-        return self._matrix(values)
-
-    def to_scipy(self) -> sp.csr_array:
-        """S as a SciPy array, with one value per entry."""
-        values = self.values
-        if self.root is not None:
-            inverse = 1 / self.root
-            values = np.repeat(inverse, np.diff(self.indptr)) * inverse[self.indices]
-        return self._matrix(values)
-
-    def __matmul__(self, X: Any) -> Any:
-        return self.to_scipy() @ X
-
-    def _matrix(self, values: Any) -> sp.csr_array:
-        edges = _sparse(values, self.indices, self.indptr)
-        return sp.csr_array(edges + sp.diags_array(self.diagonal))
 
 
 def check_graph(graph: Any) -> None:
@@ -523,74 +438,6 @@ def _symmetric(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
     return sp.csr_array(A + transposed - sp.diags_array(A.diagonal()))
 
 
-def _checked_features(features: Any, num_nodes: int) -> Any:
-    if features is None:
-        return None
-    if sp.issparse(features):
-        entries = Entries.read(features, "features")
-        entries.merge_duplicates("sum")
-        X: Any = entries.matrix
-    else:
-        X = as_array(features, "features")
-        if X.ndim != 2:
-            raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
-        check_real(X.dtype, "features")
-        X = X.astype(float_type(X.dtype), copy=False)
-    if X.shape[0] != num_nodes:
-        raise InputError(
-            f"features must have one row per node, {num_nodes:,}. Got {X.shape[0]:,} rows."
-        )
-    if X.shape[1] == 0:
-        raise InputError("features have no columns. Pass features=None for a graph without any.")
-    check_finite(X, "features")
-    return X
-
-
-def _checked_ids(node_ids: Any, num_nodes: int) -> Array | None:
-    if node_ids is None:
-        return None
-    ids = exact_array(node_ids)
-    if ids.shape != (num_nodes,):
-        raise InputError(
-            f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
-        )
-    if ids.dtype.kind in "iuSU" and len(set(ids.tolist())) == num_nodes:
-        return ids
-    seen: set[Any] = set()
-    for position, name in enumerate(ids.tolist()):
-        try:
-            usable = name == name and name not in seen
-            seen.add(name)
-        except TypeError:
-            usable = False
-        if not usable:
-            raise InputError(
-                "node_ids must be distinct, and no NaN or list. "
-                f"Entry {position} is {name!r}, which is not, or was there before."
-            )
-    return ids
-
-
-def _checked_names(feature_names: Any, features: Any) -> list[str] | None:
-    if feature_names is None:
-        return None
-    names = list(feature_names)
-    expected = 0 if features is None else features.shape[1]
-    if len(names) != expected:
-        raise InputError(
-            f"feature_names must have one name per feature, {expected:,}. Got {len(names):,}."
-        )
-    seen: set[str] = set()
-    for position, name in enumerate(names):
-        if not isinstance(name, str) or name in seen:
-            raise InputError(
-                f"feature_names must be distinct texts. Entry {position} is {name!r}, which is "
-                "not, or was there before."
-            )
-        seen.add(name)
-    return [str(name) for name in names]
-
-
 def _count_nodes(num_nodes: int | None, features: Any) -> int:
     if num_nodes is None:
         if features is None:
@@ -619,17 +466,3 @@ def _edge_ends(ends: Any, name: str) -> Array:
 def _check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
-
-
-def _sparse(data: Array, indices: Array, indptr: Array) -> sp.csr_array:
-    """A square SciPy array over these entries, none of which is copied if it can be helped."""
-    # SciPy would copy indices of another type than the row starts.
-    starts = indptr.astype(index_type(len(indices)))
-    return sp.csr_array((data, indices, starts), shape=(len(indptr) - 1,) * 2)
-
-
-def _frozen(array: Array) -> Array:
-    """Give a read-only view: what is checked stays so, and kernels see one type of array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -10,11 +10,11 @@ columns, M sums and rows i in [start, stop), `recur` does
 in place. This is the three-term recurrence of the Chebyshev polynomials (alpha = 2, beta = -1, and
 `out` holding the last vector but one). With beta = 0 it is the plain product, and begins the sums
 with ``own[m] current[i]``, whatever they held; the last product multiplies them by ``scale[i]``,
-which is empty for the others. `out` may be ``sums[0]``. Neighbours are taken by *tiles*: first
-those of all rows among the first so many nodes, then those among the next, so that the rows of a
-tile are found in the cache again. A caller runs ranges of rows on as many threads as it likes: rows
-do not depend on each other and no operation is reordered, so that every split into ranges gives the
-same bits.
+which is empty for the others. If M is 1, the first product may have ``sums[0]`` for `out`.
+Neighbours are taken by *tiles*: first those of all rows among the first so many nodes, then those
+among the next, so that the rows of a tile are found in the cache again. A caller runs ranges of
+rows on as many threads as it likes: rows do not depend on each other and no operation is reordered,
+so that every split into ranges gives the same bits.
 
 With vectors kept at R rows, `combine` does for rows i in [start, stop)
 
@@ -50,7 +50,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from heatgraph.graph import Operator
+from heatgraph.operator import Operator
 
 Array = npt.NDArray[Any]
 
@@ -334,7 +334,7 @@ def _recur(
             weight = alpha * outgoing[i]
             _begin(alpha * diagonal[i], current[i], beta, out[i])
             add_rows(out[i], weight, current, indices, values, indptr[i], indptr[i + 1], horizon)
-            _accumulate(own, coefficients, beta, current, out, sums, scale, i)
+            _add_to_sums(own, coefficients, beta, current, out, sums, scale, i)
         return
     for i in range(start, stop):
         _begin(alpha * diagonal[i], current[i], beta, out[i])
@@ -351,22 +351,22 @@ def _recur(
             add_rows(out[i], weight, current, indices, values, first, last, last - 1)
             reached[i - start] = last
     for i in range(start, stop):
-        _accumulate(own, coefficients, beta, current, out, sums, scale, i)
+        _add_to_sums(own, coefficients, beta, current, out, sums, scale, i)
 
 
 @_part
-def _begin(own: float, source: Array, beta: float, target: Array) -> None:
+def _begin(weight: float, source: Array, beta: float, target: Array) -> None:
     # What is in a target that does not count need not be a number.
     if beta == 0:
         for c in range(len(target)):
-            target[c] = own * source[c]
+            target[c] = weight * source[c]
     else:
         for c in range(len(target)):
-            target[c] = own * source[c] + beta * target[c]
+            target[c] = weight * source[c] + beta * target[c]
 
 
 @_part
-def _accumulate(
+def _add_to_sums(
     own: Array,
     coefficients: Array,
     beta: float,
@@ -535,10 +535,12 @@ def recur_scipy(
 ) -> None:
     """Do what `recur` does, plainly; tiles are nothing but an order of work."""
     rows = slice(start, stop)
-    out[rows] = alpha * (P.walk() @ current)[rows] + beta * out[rows]
-    if beta == 0:
-        sums[:, rows] = np.multiply.outer(own, current[rows])
-    sums[:, rows] += np.multiply.outer(coefficients, out[rows])
+    vector = alpha * (P.walk() @ current)[rows]
+    if beta != 0:
+        vector += beta * out[rows]
+    begun = np.multiply.outer(own, current[rows]) if beta == 0 else sums[:, rows]
+    out[rows] = vector
+    sums[:, rows] = begun + np.multiply.outer(coefficients, vector)
     if scale is not None:
         sums[:, rows] *= scale[rows, np.newaxis]
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph.crew import Crew
-from heatgraph.graph import Operator
+from heatgraph.operator import Operator
 from heatgraph.schedule import even_ranges, feature_blocks
 from heatgraph.schemes import SteppedScheme
 
@@ -30,14 +30,28 @@ Progress = Callable[[int, int], object]
 CACHE_LINE = 64
 
 
+@dataclass(frozen=True)
+class Sums:
+    """What products add up to: `values` (M, n, w).
+
+    The first product begins with its `own` (M,) times the vector that it multiplies, each adds its
+    `coefficients` (M,) times what it makes, and the last one has a `scale` (n,) to multiply by.
+    """
+
+    own: Array
+    coefficients: Array
+    values: Array
+    scale: Array | None
+
+
 @dataclass
 class Sweep:
     """Products of P with panels. Between two of its calls to a kernel, work can be stopped.
 
     `root` is R, or None where R is 1 or where nothing is multiplied. Neighbours are visited `tile`
-    nodes at a time, in `ranges` of rows. `crew` does the whole
-    diffusion; `sharing` is the same crew when its threads share the rows of one panel, and a crew
-    of one when each has panels of its own.
+    nodes at a time, in `ranges` of rows. `crew` does the whole diffusion; `sharing` is the same
+    crew when its threads share the rows of one panel, and a crew of one when each has panels of its
+    own.
     """
 
     P: Operator
@@ -125,16 +139,6 @@ class Sweep:
             raise CancelledError
 
 
-@dataclass(frozen=True)
-class Sums:
-    """What a product adds to: `values` (M, n, w), and the rest as in :mod:`heatgraph.kernels`."""
-
-    own: Array
-    coefficients: Array
-    values: Array
-    scale: Array | None
-
-
 def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     """A panel whose rows begin where cache lines do, if they are whole lines wide.
 
@@ -159,7 +163,7 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
         X.take(keep, axis=0, out=vectors[0], mode="clip")
     elif last == 0:
         np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
-    if keep is None and coefficients.size <= 2:
+    if keep is None and (last == 0 or coefficients.shape == (1, 2)):
         # A single product is of no use but for its sum.
         current, other = X, sums[0]
     else:

@@ -24,8 +24,9 @@ import scipy.sparse as sp
 
 from heatgraph.entries import owners
 from heatgraph.errors import InputError, MemoryBudgetError
-from heatgraph.graph import BLOCK_EDGES, Graph
+from heatgraph.graph import Graph
 from heatgraph.locality import NEAR
+from heatgraph.operator import BLOCK_EDGES
 
 # A panel of about this size stays in the cache while its neighbours are gathered from it.
 PANEL_BYTES = 4 << 20
@@ -58,6 +59,8 @@ MOST_IN_WORK = 2 / 3
 # SciPy's product with sparse features.
 DENSE_COST = 0.1
 SPARSE_COST = 0.5
+# Bytes per entry that SciPy takes to find components: float64, an index, and a one of ours.
+COMPONENTS_COST = 13
 # Bytes per second and thread, as measured on a machine of 2020: rows gathered from the cache, from
 # memory, from memory in an order with near neighbours; and vectors that are read and written.
 NEAR_SPEED, FAR_SPEED, ORDERED_SPEED, STREAM_SPEED = 14e9, 5e9, 8e9, 8e9
@@ -152,13 +155,14 @@ def make_plan(
     threads: int,
     place: Literal["memory", "array", "file"],
     reorder: bool | None,
+    looking: bool,
 ) -> Plan:
     """Choose side, panels, order and threads, and count memory and traffic.
 
     `dtype` is that of the result and `working` that of the work; `degree` is None for literal
     steps, which take `stages` products each; `place` says where the result goes: to new memory, to
     an array that is there, or panel by panel to a file; `reorder` of None leaves the order to the
-    plan.
+    plan; `looking` says that components are needed in the end, to tell whether all has collapsed.
     """
     n, entries, item = graph.num_nodes, len(graph.indices), working.itemsize
     _, R, d = result_shape(graph, M, rows)
@@ -170,11 +174,13 @@ def make_plan(
         # Each panel reads the whole file, so that there had better be few.
         wide = columns
 
+    # A single product is made where its sum is.
+    vectors = 1 if degree == 0 or (degree == 1 and M == 1) else 2
+
     def with_order(reordered: bool) -> Plan:
         if accumulating:
             # Turned back into the given order, or to another precision, there are two of a result.
             twice = 2 * M + 1 if reordered else 2 * M * (working != dtype)
-            vectors = 1 if M == 1 and (degree or 0) <= 1 else 2
             column_items = max(vectors + M, twice) * n
         elif degree is None:
             column_items = (STEPWISE_PANELS[stages] + M) * n
@@ -184,12 +190,18 @@ def make_plan(
             column_items += M * d
         column_bytes = item * column_items
         result = dtype.itemsize * M * R * d * (place == "memory")
-        building_operator, operator = _operator_bytes(
-            graph, working, reordered, there="arrangement" in graph.kept and place != "file"
-        )
+        building_operator, operator = _operator_bytes(graph, working)
         building_source, source = _source_bytes(graph, working, side)
-        fixed = result + operator + source
-        preparing = result + max(building_operator, operator + building_source)
+        # What goes to a file is planned as if no order were there, since a run that is taken up
+        # again has to be cut into the same panels.
+        there = "arrangement" in graph.kept and place != "file"
+        building_order, order = _order_bytes(graph) if reordered and not there else (0, 0)
+        fixed = result + order + operator + source
+        in_the_end = _components_bytes(graph) if looking else 0
+        preparing = result + max(
+            building_order,
+            order + max(building_operator, operator + building_source, in_the_end),
+        )
         least = max(preparing, fixed + column_bytes)
         if least > budget:
             raise MemoryBudgetError(
@@ -210,12 +222,13 @@ def make_plan(
         # A single panel is summed where the result is wanted.
         alone = panels == 1 and side == "features" and working == dtype
         in_place = accumulating and alone and not reordered
-        working_columns = min(columns, width * at_once)
+        whole = columns if panels == 1 else padded_width(columns)
+        working_columns = min(whole, width * at_once)
         in_work = column_bytes * working_columns - item * M * R * d * in_place
         if side == "rows" and not sp.issparse(graph.features):
             # Features are converted when the vectors of the recurrence are gone.
             fixed -= source
-            gone = (2 - reordered) * n * item * working_columns
+            gone = (vectors - reordered) * n * item * working_columns
             in_work = max(in_work, in_work - gone + source * at_once)
         structure = 8 * n + entries * (graph.indices.itemsize + item * (graph.weights is not None))
         streamed = item * (3 + 2 * M * accumulating) * n
@@ -265,11 +278,11 @@ def result_shape(graph: Graph, M: int, rows: npt.NDArray[np.int64] | None) -> tu
 
 
 def row_ranges(
-    indptr: npt.NDArray[np.int64], width: int, accumulators: int, threads: int
+    indptr: npt.NDArray[np.int64], width: int, sums: int, threads: int
 ) -> list[tuple[int, int]]:
     """Cut the rows into ranges of about equal work, none too long to be interrupted."""
     n = len(indptr) - 1
-    done = indptr + (ACCESSES_PER_ROW + 2 * accumulators) * np.arange(n + 1)
+    done = indptr + (ACCESSES_PER_ROW + 2 * sums) * np.arange(n + 1)
     work = int(done[-1]) * width
     sharing = threads if work >= WORTH_SHARING else 1
     pieces = sharing * -(-work // (sharing * RANGE_WORK))
@@ -281,6 +294,13 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
     """Cut rows that cost the same into ranges that are not too long to be interrupted."""
     step = max(1, RANGE_WORK // max(1, row_work))
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def padded_width(columns: int) -> int:
+    """Columns of a narrow last panel with some of zeros: each power of two is a pass over edges."""
+    if columns < LINE_COLUMNS:
+        return 1 << (columns - 1).bit_length()
+    return -(-columns // LINE_COLUMNS) * LINE_COLUMNS
 
 
 def row_blocks(rows: int) -> list[tuple[int, int]]:
@@ -395,26 +415,23 @@ def is_mapped(array: Any) -> bool:
     return any(isinstance(owner, mmap.mmap) for owner in owners(array))
 
 
-def _operator_bytes(
-    graph: Graph, dtype: np.dtype[Any], reordered: bool, there: bool
-) -> tuple[int, int]:
-    """Memory for S, and for another order of it if that is not there: while it is built, and then.
-
-    What goes to a file is planned as if it were not there, since a run that is taken up again has
-    to be cut into the same panels.
-    """
+def _operator_bytes(graph: Graph, dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Memory for S: while it is made, and then."""
     n, entries = graph.num_nodes, len(graph.indices)
     vectors = 3 * n * dtype.itemsize
     building, kept = vectors + 3 * 8 * n, vectors
     if graph.weights is not None:
         values = dtype.itemsize * entries
         building, kept = building + values + 3 * 8 * min(entries, 2 * BLOCK_EDGES), kept + values
-    if reordered and not there:
-        index = graph.indices.itemsize
-        weight = 0 if graph.weights is None else graph.weights.itemsize
-        copy = entries * (index + weight) + 8 * n + 2 * index * n
-        building, kept = building + copy + 4 * index * n, kept + copy
     return building, kept
+
+
+def _order_bytes(graph: Graph) -> tuple[int, int]:
+    """Memory for the graph in another order: while that is found, and then."""
+    n, index = graph.num_nodes, graph.indices.itemsize
+    weight = 0 if graph.weights is None else graph.weights.itemsize
+    copy = len(graph.indices) * (index + weight) + 8 * n + 2 * index * n
+    return copy + 4 * index * n, copy
 
 
 def _source_bytes(
@@ -435,6 +452,13 @@ def _source_bytes(
         return kept, kept
     reordered = int(X.nnz) * (int(X.dtype.itemsize) + 4)
     return kept + (reordered if X.dtype != dtype else 0), kept
+
+
+def _components_bytes(graph: Graph) -> int:
+    """Memory to find connected components, unless they are known, and to compare within them."""
+    n, entries = graph.num_nodes, len(graph.indices)
+    comparing = 5 * 8 * n
+    return comparing if "components" in vars(graph) else comparing + COMPONENTS_COST * entries
 
 
 def _stored(graph: Graph) -> int:
