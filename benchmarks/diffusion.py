@@ -69,20 +69,21 @@ def figures(results: Results) -> list[Figure]:
             Figure(
                 f"Pubmed: one of the products / {peer}'s step", _per_product(results, peer), wanted
             )
-            for peer, wanted in (("SciPy", "<= 0.7"), ("torch CSR", "<= 1"), ("MKL", "<= 1"))
+            for peer, wanted in (("SciPy", "<= 0.7"), ("torch CSR", "<= 1"))
         ),
         Figure("Pubmed: products", value(PUBMED, OURS, lambda row: row.products), "<= 16"),
         Figure(
             "Pubmed: difference to torch's 900 steps in float32",
             value(PUBMED, PUBLISHED, lambda row: row.agreement),
-            "<= 1e-5",
         ),
         Figure(
-            "Pubmed: our own error (against float64)",
+            "Pubmed: those steps' difference to float64",
+            value(PUBMED, PUBLISHED, lambda row: row.difference),
+        ),
+        Figure(
+            "Pubmed: our own difference to float64",
             value(PUBMED, OURS, lambda row: row.difference),
-        ),
-        Figure(
-            "Pubmed: that of torch's steps", value(PUBMED, PUBLISHED, lambda row: row.difference)
+            "<= 1e-5",
         ),
         Figure(
             "Pubmed: peak memory, in arrays of the features' size",
@@ -111,11 +112,10 @@ def figures(results: Results) -> list[Figure]:
 
 def _per_product(results: Results, peer: str) -> float | None:
     """Seconds over products, of heatgraph against a peer."""
-    rows = [results.find(PUBMED, name) for name in (OURS, peer)]
-    if any(row is None or not row.turns or not row.products for row in rows):
-        return None
-    ours, other = (row.seconds / row.products for row in rows)
-    return ours / other
+    ours, other = (
+        results.value(PUBMED, name, lambda row: row.seconds / row.products) for name in (OURS, peer)
+    )
+    return ours / other if ours and other else None
 
 
 def _arrays(results: Results, work: str, made) -> float | None:
@@ -140,18 +140,20 @@ DIFFUSION = Benchmark(
     [
         "All features of a graph, dense and in float32, at the T and K that the authors print, and "
         "on the graph like Reddit at T = 2.7 with K = 100 and a tolerance of 1e-4. The published "
-        "algorithm takes K literal steps with a COO tensor of torch; torch CSR, MKL and SGConv's "
-        "propagation take the same steps by their own products. heatgraph computes the same "
-        "polynomial, within the tolerance, with the few products of a Chebyshev series.",
+        "algorithm takes K literal steps with a COO tensor of torch; torch CSR, MKL, SciPy and "
+        "SGConv's propagation take the same steps by their own products. heatgraph computes the "
+        "same polynomial, within the tolerance, with the few products of a Chebyshev series. Its "
+        "tests compare it with its own literal steps on all of Pubmed, and hold it to 1e-5; those "
+        "of torch in float32 are further than that from the same in float64, as the figures say.",
         "Others have the heat kernel itself, the limit of many steps, and heatgraph's row for it "
         "is *heat kernel*. `expm_multiply` and PyGSP work in float64. PyGSP's filter gets the "
         "degree that heatgraph certifies, and the interval of the spectrum, instead of its own "
         "guess. scikit-network has no heat kernel: its `Polynome` gets Taylor's coefficients. "
         "PyTorch Geometric's GDC makes the dense n × n kernel, which fits for small graphs only; "
         "it is not made sparse again, so that it computes the same.",
-        "What would take longer than the limit is extrapolated, from three steps or from as many "
-        "columns as half of the limit is enough for (which is not in their favour: the graph is "
-        "read once for all columns), and says so.",
+        "What would take longer than the limit is extrapolated, from three steps or more, or from "
+        "as many columns as half of the limit is enough for (which is not in their favour: the "
+        "graph is read once for all columns), and says so.",
     ],
     jobs,
     figures,

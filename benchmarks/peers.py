@@ -30,8 +30,9 @@ from benchmarks.workloads import Workload
 if TYPE_CHECKING:
     from heatgraph.paper.settings import AuthorsSetting
 
-# Steps that time is extrapolated from at least, and columns that it is guessed from.
-FEWEST_STEPS, FEWEST_COLUMNS = 3, 4
+# Steps and share of the budget that time is extrapolated from at least, and columns that it is
+# guessed from.
+FEWEST_STEPS, LEAST_SHARE, FEWEST_COLUMNS = 3, 0.1, 4
 
 # Torch announces its sparse tensors as a beta feature, once for each kind.
 warnings.filterwarnings("ignore", message=".*[Ss]parse.*", category=UserWarning)
@@ -187,7 +188,8 @@ class Taken:
 def take_steps(step: Callable[[Any], Any], X: Any, K: int, budget: float) -> Taken:
     """Take K steps; but no more than a few where all would exceed the budget of seconds.
 
-    The first step counts once: it may be slower than the others.
+    The first step counts once: it may be slower than the others. A tenth of the budget is spent at
+    least, since quick steps are slower at first.
     """
     start, first = time.perf_counter(), 0.0
     for taken in range(1, K + 1):
@@ -195,7 +197,7 @@ def take_steps(step: Callable[[Any], Any], X: Any, K: int, budget: float) -> Tak
         spent = time.perf_counter() - start
         first = first or spent
         expected = first + (spent - first) / max(1, taken - 1) * (K - 1)
-        if taken >= FEWEST_STEPS and expected > budget:
+        if taken >= FEWEST_STEPS and expected > budget and spent > LEAST_SHARE * budget:
             break
     return Taken(X, taken, expected)
 
