@@ -177,6 +177,18 @@ def test_one_series_needs_no_legend():
     assert (one.get_xscale(), one.get_yscale()) == ("log", "linear")
 
 
+def test_many_lines_that_are_everywhere_the_same_are_named_once_and_below():
+    names = [f"line {number}" for number in range(7)]
+    panels = [
+        Panel(title, [Series(name, [1, 2], [place, 3]) for place, name in enumerate(names)])
+        for title in ("time", "memory")
+    ]
+    figure = charts._figure(panels, 2)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == names
+    assert [axes.get_legend() for axes in figure.axes] == [None, None]
+
+
 def test_points_are_an_image_inside_the_svg():
     """Thousands of paths would make it slow to open."""
     drawn = panel_svg(CHART.panels[2])

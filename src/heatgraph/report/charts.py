@@ -20,6 +20,8 @@ MARKERS = "osD^vPX*"
 FORMATS = ("png", "svg")
 # Inches of a panel with axes, and of a picture of points.
 SIZE, SMALL, LARGE = (4.6, 3.6), (2.6, 2.8), (7.2, 5.0)
+# Lines that a legend among them has room for.
+MOST_LINES = 5
 # Where a name may stand beside its point, in typographic points; the nearest first.
 NAME_PLACES = [
     (side, sign * rise) for rise in range(0, 200, 9) for sign in (1, -1) for side in (7, -7)
@@ -61,6 +63,7 @@ def _figure(panels: Sequence[Panel], columns: int) -> Any:
     figure = Figure(figsize=(width * columns, height * rows), dpi=130, layout="constrained")
     for place, panel in enumerate(panels, start=1):
         _draw(figure.add_subplot(rows, columns, place), panel)
+    _explain_lines(figure, panels)
     named = [
         (axes, panel.content)
         for axes, panel in zip(figure.axes, panels, strict=True)
@@ -82,8 +85,10 @@ def _draw(axes: Any, panel: Panel) -> None:
     axes.set_ylabel(panel.y)
     if "x" in panel.log:
         axes.set_xscale("log")
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
     if "y" in panel.log:
         axes.set_yscale("log")
+        axes.tick_params(axis="y", which="minor", labelleft=False)
     if isinstance(panel.content, Bars):
         _draw_bars(axes, panel.content)
         return
@@ -93,8 +98,21 @@ def _draw(axes: Any, panel: Panel) -> None:
     for number, series in enumerate(panel.content):
         colour = number if series.colour is None else series.colour
         _draw_line(axes, series, colour % len(COLOURS))
-    if len(panel.content) > 1:
-        axes.legend(frameon=False, fontsize=9)
+
+
+def _explain_lines(figure: Any, panels: Sequence[Panel]) -> None:
+    """Name lines: in each panel, or once below all if they are many and everywhere the same."""
+    labels = [
+        [series.name for series in panel.content] if isinstance(panel.content, Sequence) else []
+        for panel in panels
+    ]
+    if len(labels[0]) > MOST_LINES and all(names == labels[0] for names in labels):
+        lines = figure.axes[0].get_lines()
+        figure.legend(lines, labels[0], loc="outside lower center", ncols=4, frameon=False)
+        return
+    for axes, names in zip(figure.axes, labels, strict=True):
+        if len(names) > 1:
+            axes.legend(frameon=False, fontsize=9)
 
 
 def _draw_line(axes: Any, series: Series, number: int) -> None:
@@ -155,10 +173,14 @@ def _name_points(axes: Any, points: Points) -> None:
             text.remove()
 
 
+def _readable(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def _draw_bars(axes: Any, bars: Bars) -> None:
     places = range(len(bars.names))
     drawn = axes.barh(places, bars.values, color=COLOURS[0])
-    axes.bar_label(drawn, [f"{value:.3g}" for value in bars.values], padding=3, fontsize=9)
+    axes.bar_label(drawn, [_readable(value) for value in bars.values], padding=3, fontsize=9)
     axes.set_yticks(places, bars.names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
