@@ -530,20 +530,20 @@ def _cut(scene: _Scene, panel: slice, width: int, dtype: np.dtype[Any]) -> Array
     columns = panel.stop - panel.start
     cut = empty_panel((len(X), width), dtype)
     cut[:, columns:] = 0
+    rank = None if scene.there is None else scene.there.rank
 
     # Read block by block, since it may be a file.
     def copy(start: int, stop: int) -> None:
-        block, place = X[start:stop, panel], cut[start:stop, :columns]
-        places = slice(start, stop) if scene.there is None else scene.there.rank[start:stop]
-        if scene.there is not None:
-            place = np.empty(block.shape, dtype)
+        block = X[start:stop, panel]
+        places = slice(start, stop) if rank is None else rank[start:stop]
+        copied = cut[places, :columns] if rank is None else np.empty(block.shape, dtype)
         if sweep.root is None:
-            np.copyto(place, block, casting="same_kind")
+            np.copyto(copied, block, casting="same_kind")
         else:
             R = sweep.root[places, np.newaxis]
-            np.divide(block, R, out=place, dtype=dtype, casting="same_kind")
-        if scene.there is not None:
-            cut[places, :columns] = place
+            np.divide(block, R, out=copied, dtype=dtype, casting="same_kind")
+        if rank is not None:
+            cut[places, :columns] = copied
 
     sweep.share(copy, row_blocks(len(X)))
     return cut
