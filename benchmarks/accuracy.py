@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.citations import random_splits, read
 from benchmarks.turns import write
 from heatgraph import SGC, DGCClassifier, expected_calibration_error
-from heatgraph.paper import published as paper
-from heatgraph.paper.settings import AUTHORS
+from heatgraph.experiments.paper import published as paper
+from heatgraph.experiments.paper.settings import AUTHORS
 
 SEEDS, SPLITS = 10, 20
 METHODS = {

@@ -6,7 +6,7 @@ from benchmarks.jobs import OURS, Benchmark, Figure, Job
 from benchmarks.ours import REDDIT_K, REDDIT_T, REDDIT_TOL
 from benchmarks.product import bars, reddit
 from benchmarks.rows import Results, Row
-from heatgraph.paper.settings import AUTHORS
+from heatgraph.experiments.paper.settings import AUTHORS
 
 STEPPED = ("published algorithm", "torch CSR", "MKL", "PyG SGConv, CSR", "SciPy")
 HEAT = ("expm_multiply", "PyGSP", "scikit-network", "PyG GDC")

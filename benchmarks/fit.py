@@ -6,7 +6,7 @@ from benchmarks.diffusion import PUBLISHED, noted
 from benchmarks.jobs import OURS, Benchmark, Figure, Job
 from benchmarks.product import bars, reddit
 from benchmarks.rows import Results
-from heatgraph.paper.settings import AUTHORS
+from heatgraph.experiments.paper.settings import AUTHORS
 
 WORKS = {name: f"Fit and predict: {name.capitalize()}" for name in AUTHORS}
 REDDIT = "Fit and predict, inductive: like Reddit"

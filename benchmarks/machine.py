@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 
-from heatgraph.crew import thread_count
-from heatgraph.kernels import add_rows
-from heatgraph.propagation import empty_panel
+from heatgraph._engine.kernels import add_rows
+from heatgraph._engine.recurrence import empty_panel
+from heatgraph._engine.threads import thread_count
 
 WIDTH = 64  # columns of float32 in a row
 LARGE, CACHED = 1 << 29, 1 << 20  # bytes of arrays beyond the cache, and within it

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import heatgraph as hg
-from heatgraph.paper.published import only
+from heatgraph.experiments.paper.published import only
 
 # Reddit's T in the paper, with self-loops; its K is not printed.
 _NUMBER = only(source="Table 6", dataset="reddit", setting="I - S", measure="T")
@@ -38,14 +38,14 @@ def grid(T: float) -> list[hg.Heat]:
 
 def published_classifier(name: str) -> hg.DGCClassifier:
     """The classifier with its authors' setting for a citation graph."""
-    from heatgraph.paper.settings import AUTHORS
+    from heatgraph.experiments.paper.settings import AUTHORS
 
     return AUTHORS[name].classifier()
 
 
 def inductive_classifier(protocol: str) -> hg.DGCClassifier:
     """The classifier for a graph like Reddit: T as published, validated among a few, or "auto"."""
-    from heatgraph.paper.table4 import NO_DECAY, TIMES
+    from heatgraph.experiments.paper.table4 import NO_DECAY, TIMES
 
     if protocol == "auto":
         return hg.DGCClassifier()

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from benchmarks.workloads import Workload
 
 if TYPE_CHECKING:
-    from heatgraph.paper.settings import AuthorsSetting
+    from heatgraph.experiments.paper.settings import AuthorsSetting
 
 # Steps and share of the budget that time is extrapolated from at least, and columns that it is
 # guessed from.

@@ -15,12 +15,12 @@ from benchmarks.product import PRODUCT
 from benchmarks.rows import Results, Row
 from benchmarks.search import SEARCH
 from benchmarks.start import START
+from heatgraph._io.formatting import format_bytes
+from heatgraph.experiments.results import circumstances
 from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Cell, Document, Part, Section, Table
 from heatgraph.report.folder import write_text
 from heatgraph.report.markdown import to_markdown
-from heatgraph.results import circumstances
-from heatgraph.schedule import readable_bytes
 
 BENCHMARKS = {one.name: one for one in (PRODUCT, DIFFUSION, FIT, SEARCH, GROWTH, START)}
 # A peer is ahead only if it is so by more than this: less is within the noise.
@@ -74,9 +74,9 @@ def _line(row: Row, ours: Row | None, results: Results) -> list[str | Cell]:
         Cell(_time(row), "estimated" if row.note else ""),
         ratio,
         "" if row.setup_seconds is None else readable_seconds(row.setup_seconds),
-        "" if row.memory is None else readable_bytes(row.memory),
+        "" if row.memory is None else format_bytes(row.memory),
         "" if row.products is None else f"{row.products:,}",
-        "" if row.moved is None else readable_bytes(row.moved),
+        "" if row.moved is None else format_bytes(row.moved),
         _share(row, bandwidth.get("copy")),
         _share(row, bandwidth.get("gather")),
         "" if row.difference is None else f"{row.difference:.1e}",
@@ -130,7 +130,7 @@ def ahead(every: Iterable[Results]) -> list[Part]:
                 if None in (row.memory, ours.memory):
                     continue
                 if row.memory * MARGIN + LEAST_MEMORY < ours.memory:
-                    sizes = [readable_bytes(one.memory) for one in (row, ours)]
+                    sizes = [format_bytes(one.memory) for one in (row, ours)]
                     ratio = f"{ours.memory / max(row.memory, 1):.3g}"
                     leaner.append([work, row.peer, *sizes, ratio, remark])
     parts: list[Part] = []

@@ -22,7 +22,7 @@ from benchmarks.jobs import LIMIT, Benchmark, Job
 from benchmarks.references import check
 from benchmarks.rows import Results, Row
 from benchmarks.workloads import NoFiles, Workload, prepare
-from heatgraph.results import describe_run
+from heatgraph.experiments.results import describe_run
 
 ROOT = Path(__file__).parents[1]
 # Seconds for setting up, and for a tiny graph before.

@@ -7,7 +7,7 @@ from benchmarks.fit import LONG
 from benchmarks.jobs import OURS, Benchmark, Figure, Job
 from benchmarks.product import reddit
 from benchmarks.rows import Results, Row
-from heatgraph.paper.settings import AUTHORS
+from heatgraph.experiments.paper.settings import AUTHORS
 
 WORKS = {name: f"Search: {name.capitalize()}" for name in AUTHORS}
 REDDIT = "Search, inductive: like Reddit"

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.citations import random_splits, read
 from benchmarks.turns import write
 from heatgraph import DGCClassifier
-from heatgraph.paper.settings import AUTHORS
+from heatgraph.experiments.paper.settings import AUTHORS
 
 SPLITS, AVERAGED = 20, 10
 RULES = ("best accuracy", "least log-loss", f"mean of {AVERAGED} best", "middle of plateau")

@@ -181,9 +181,9 @@ def out_of_core(job: Job, data: Workload) -> Work:
 
 def fit(job: Job, data: Workload) -> Work:
     """Fit and predict every node, with the authors' setting for a citation graph."""
-    from heatgraph.heads import initial_weights
-    from heatgraph.paper.settings import AUTHORS
-    from heatgraph.scaling import Scaling
+    from heatgraph.experiments.paper.settings import AUTHORS
+    from heatgraph.learning._softmax_regression import initial_weights
+    from heatgraph.learning.scaling import Scaling
 
     setting, labels, train = AUTHORS[job.settings["setting"]], data.labels, data.split.train
     if job.peer == OURS:

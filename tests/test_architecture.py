@@ -11,13 +11,10 @@ import heatgraph
 
 SOURCE = Path(heatgraph.__file__).parent
 
-# From the ground up. A room may import from the rooms before it, never from those after.
+# From the ground up. A package may import from those before it, never from those after.
 ROOMS = [
-    "errors", "entries", "schemes", "files", "graphfile", "operator", "graph", "series",
-    "kernels", "locality", "checkpoint", "crew", "schedule", "propagation", "collapse",
-    "diffusion", "theory", "labels", "statistics", "scaling", "calibration", "heads", "space",
-    "gram", "tuning", "explanation", "transformer", "models", "classifier", "baselines",
-    "datasets", "exchange", "tables", "report", "results", "paper", "compare", "cli",
+    "errors", "_arguments", "_io", "schemes", "graph", "_engine", "diffusion", "theory", "learning",
+    "baselines", "datasets", "exchange", "tables", "report", "experiments", "cli",
 ]  # fmt: skip
 NAMELESS = {"util", "utils", "helper", "helpers", "common", "misc", "base"}
 

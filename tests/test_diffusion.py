@@ -26,10 +26,10 @@ from heatgraph import (
     RungeKutta4,
     diffuse,
     diffuse_many,
-    kernels,
     plan,
 )
-from heatgraph import schedule as schedule_module
+from heatgraph._engine import kernels
+from heatgraph._engine import plan as schedule_module
 from heatgraph.errors import CollapseWarning, InputError, MemoryBudgetError, StabilityWarning
 
 # Small random graphs are soon smoothed away; what is said of that has tests of its own.

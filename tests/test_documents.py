@@ -19,7 +19,7 @@ from heatgraph.cli import (
     TERMINATED,
     WRONG_USE,
 )
-from heatgraph.compare.contestants import CONTESTANTS
+from heatgraph.experiments.compare.contestants import CONTESTANTS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]

@@ -13,9 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from heatgraph import errors as errors
     from heatgraph import theory as theory
-    from heatgraph.calibration import expected_calibration_error as expected_calibration_error
-    from heatgraph.classifier import DGCClassifier as DGCClassifier
-    from heatgraph.classifier import load as load
+    from heatgraph._engine.plan import Plan as Plan
     from heatgraph.datasets.catalogue import load_dataset as load_dataset
     from heatgraph.datasets.dataset import Dataset as Dataset
     from heatgraph.datasets.splits import Split as Split
@@ -30,18 +28,22 @@ if TYPE_CHECKING:
     from heatgraph.exchange.networkx import from_networkx as from_networkx
     from heatgraph.exchange.pyg import DiffuseFeatures as DiffuseFeatures
     from heatgraph.exchange.pyg import from_pyg as from_pyg
-    from heatgraph.explanation import Explanation as Explanation
     from heatgraph.graph import Graph as Graph
-    from heatgraph.schedule import Plan as Plan
+    from heatgraph.learning.calibration import (
+        expected_calibration_error as expected_calibration_error,
+    )
+    from heatgraph.learning.classifier import DGCClassifier as DGCClassifier
+    from heatgraph.learning.classifier import load as load
+    from heatgraph.learning.description import describe as describe
+    from heatgraph.learning.explanation import Explanation as Explanation
+    from heatgraph.learning.transformer import GraphDiffusion as GraphDiffusion
     from heatgraph.schemes import SGC as SGC
     from heatgraph.schemes import SIGN as SIGN
     from heatgraph.schemes import Euler as Euler
     from heatgraph.schemes import Heat as Heat
     from heatgraph.schemes import PersonalizedPageRank as PersonalizedPageRank
     from heatgraph.schemes import RungeKutta4 as RungeKutta4
-    from heatgraph.statistics import describe as describe
     from heatgraph.tables.graphs import from_tables as from_tables
-    from heatgraph.transformer import GraphDiffusion as GraphDiffusion
 
 _HOMES = {
     "errors": "errors",
@@ -53,15 +55,15 @@ _HOMES = {
     "RungeKutta4": "schemes",
     "SGC": "schemes",
     "SIGN": "schemes",
-    "Plan": "schedule",
+    "Plan": "_engine.plan",
     "diffuse": "diffusion",
     "diffuse_many": "diffusion",
     "plan": "diffusion",
-    "expected_calibration_error": "calibration",
-    "Explanation": "explanation",
-    "GraphDiffusion": "transformer",
-    "DGCClassifier": "classifier",
-    "load": "classifier",
+    "expected_calibration_error": "learning.calibration",
+    "Explanation": "learning.explanation",
+    "GraphDiffusion": "learning.transformer",
+    "DGCClassifier": "learning.classifier",
+    "load": "learning.classifier",
     "load_dataset": "datasets.catalogue",
     "Dataset": "datasets.dataset",
     "Split": "datasets.splits",
@@ -74,7 +76,7 @@ _HOMES = {
     "from_pyg": "exchange.pyg",
     "from_dgl": "exchange.dgl",
     "DiffuseFeatures": "exchange.pyg",
-    "describe": "statistics",
+    "describe": "learning.description",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -1,9 +1,9 @@
 """Diffuse the features of a graph: X_T = r(S) X, within a tolerance, a memory budget and reason.
 
-Two ways (:mod:`heatgraph.propagation`): the literal steps of the paper, or a short Chebyshev series
-whose error in operator norm is certified (:mod:`heatgraph.series`), so that ||X_T - r(S) X|| is at
-most error_bound ||X||, and rounding. The vectors of the series do not depend on the scheme: one set
-of them serves any number of schemes.
+Two ways (`heatgraph._engine.recurrence`): the literal steps of the paper, or a short Chebyshev
+series whose error in operator norm is certified (`heatgraph._engine.chebyshev`), so that
+||X_T - r(S) X|| is at most error_bound ||X||, and rounding. The vectors of the series do not depend
+on the scheme: one set of them serves any number of schemes.
 
 And two sides. r(S) is symmetric, so the rows of X_T at some nodes are (r(S) E)^T X, where E has one
 unit column per wanted node: diffuse d feature columns, or one column per row, whichever is cheaper.
@@ -24,25 +24,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.checkpoint import Checkpoint, check_path, fingerprint
-from heatgraph.collapse import may_collapse, warn_if_collapsed
-from heatgraph.crew import Crew, thread_count
-from heatgraph.entries import working_type
-from heatgraph.errors import InputError
-from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.locality import Arrangement, arranged
-from heatgraph.propagation import Progress, Sweep, chebyshev, empty_panel, stepwise
-from heatgraph.schedule import (
+from heatgraph._arguments import working_dtype
+from heatgraph._engine.chebyshev import chebyshev_series
+from heatgraph._engine.checkpoint import Checkpoint, check_path, fingerprint
+from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
+from heatgraph._engine.plan import (
     Plan,
     make_plan,
-    memory_bytes,
     padded_width,
     result_shape,
     row_blocks,
     row_ranges,
 )
+from heatgraph._engine.recurrence import Progress, Sweep, chebyshev, empty_panel, stepwise
+from heatgraph._engine.reordering import ReorderedGraph, reordered_graph
+from heatgraph._engine.threads import WorkerThreads, thread_count
+from heatgraph._io.memory import memory_budget_bytes
+from heatgraph.errors import InputError
+from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.schemes import Scheme, SteppedScheme, scheme_from
-from heatgraph.series import chebyshev_series
 
 Array = npt.NDArray[Any]
 Method = Literal["auto", "chebyshev", "steps"]
@@ -229,7 +229,7 @@ class _Scene:
 
     sweep: Sweep
     source: Any
-    there: Arrangement | None
+    there: ReorderedGraph | None
     rows: Array | None
 
 
@@ -283,7 +283,7 @@ class _Task:
                 part[...] = values
 
         self._run_panels(self.plan.panels, part_of, put, progress)
-        warn_if_collapsed(self.graph, self.schemes, self.rows, self.self_loops, target)
+        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, target)
         return target
 
     def run_to(self, path: str | Path, progress: Progress | None) -> Array:
@@ -300,7 +300,7 @@ class _Task:
         checkpoint = Checkpoint(path, mark, self.shape, self.dtype, axis, plan.panels)
         self._run_panels(checkpoint.left, lambda panel: None, checkpoint.keep, progress)
         result = checkpoint.finish()
-        warn_if_collapsed(graph, self.schemes, self.rows, self.self_loops, result)
+        warn_if_oversmoothed(graph, self.schemes, self.rows, self.self_loops, result)
         return result
 
     def _run_panels(
@@ -311,12 +311,12 @@ class _Task:
         progress: Progress | None,
     ) -> None:
         """Put each panel's part of the result where it belongs, if it is not filled there."""
-        from heatgraph.kernels import compile_for
+        from heatgraph._engine.kernels import compile_for
 
         if not panels:
             return
         plan = self.plan
-        there = arranged(self.graph) if plan.reordered else None
+        there = reordered_graph(self.graph) if plan.reordered else None
         graph = self.graph if there is None else there.graph
         P = graph.operator(self.self_loops, self.working)
         compile_for(P)
@@ -330,7 +330,7 @@ class _Task:
                 values = self._panel(scene, panel, part_of(panel))
             put(panel, values)
 
-        with Crew(plan.threads) as crew, Crew(1) as alone:
+        with WorkerThreads(plan.threads) as crew, WorkerThreads(1) as alone:
             outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
             ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), inner.threads)
             total = plan.products * len(panels)
@@ -471,7 +471,7 @@ def _prepare(
         threads=threads,
         place="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
         reorder=reorder,
-        looking=any(may_collapse(scheme, dtype) for scheme in listed),
+        looking=any(may_oversmooth(scheme, dtype) for scheme in listed),
     )
     return _Task(graph, listed, rows, bool(self_loops), dtype, working, course, plan)
 
@@ -482,7 +482,7 @@ def check_engine(
     """Check how a diffusion is to be done: precision, bytes and threads come back as read."""
     if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= float(tol) < 1:
         raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
-    return working_type(dtype), memory_bytes(memory_budget), thread_count(n_threads)
+    return working_dtype(dtype), memory_budget_bytes(memory_budget), thread_count(n_threads)
 
 
 def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -15,10 +15,10 @@ from sklearn.exceptions import NotFittedError
 from strategies import planted
 
 from heatgraph import SGC, Graph, diffuse
+from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.baselines.gnn import estimator
 from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError, MissingExtraError
-from heatgraph.files import read_tensors, write_tensors
 
 # One thread is the fastest on a graph this small, and does not wait for others.
 GNNClassifier = partial(estimator.GNNClassifier, n_threads=1)
@@ -326,7 +326,7 @@ class TestWithTorch:
         assert_allclose(model.decision_function(), state, atol=1e-4)
 
     def test_wavelets_that_do_not_fit_into_memory(self, monkeypatch):
-        monkeypatch.setattr("heatgraph.schedule.memory_bytes", lambda budget: 1000)
+        monkeypatch.setattr("heatgraph._engine.plan.memory_bytes", lambda budget: 1000)
         with pytest.raises(MemoryBudgetError, match="keeping the wavelets needs"):
             self.fitted("gwnn")
 

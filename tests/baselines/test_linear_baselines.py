@@ -11,12 +11,12 @@ from sklearn.exceptions import NotFittedError
 from strategies import graphs, planted, seeds
 
 from heatgraph import SGC, Graph, load
+from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier, pair_norm
 from heatgraph.errors import ConvergenceWarning, FileFormatError, InputError
-from heatgraph.files import read_tensors, write_tensors
-from heatgraph.scaling import Scaling
+from heatgraph.learning.scaling import Scaling
 
 GRAPH, LABELS = planted()
 DENSE, _ = planted(kind="dense")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from heatgraph.compare import contestants, trials
-from heatgraph.compare.isolation import RunFailed
-from heatgraph.compare.measures import measure
-from heatgraph.results import FILE
+from heatgraph.experiments.compare import contestants, trials
+from heatgraph.experiments.compare.isolation import RunFailed
+from heatgraph.experiments.compare.measures import measure
+from heatgraph.experiments.results import FILE
 
 
 @pytest.fixture(autouse=True)

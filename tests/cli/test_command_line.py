@@ -16,12 +16,12 @@ import pyarrow.parquet
 import pytest
 
 import heatgraph as hg
-from heatgraph.classifier import KIND
+from heatgraph._io.tensor_file import read_tensors
 from heatgraph.cli import demo, options
 from heatgraph.cli.console import Voice
 from heatgraph.datasets.catalogue import DATASETS
-from heatgraph.files import read_tensors
-from heatgraph.scaling import SCALINGS
+from heatgraph.learning.classifier import KIND
+from heatgraph.learning.scaling import SCALINGS
 
 TABLES = ("nodes.csv", "edges.csv")
 FIXED = ("--T", "2", "--weight-decay", "1e-3")
@@ -294,7 +294,7 @@ def test_warnings_are_lines_on_standard_error(folder, run):
 def test_strict_fails_what_did_not_converge(folder, run, monkeypatch):
     assert run("fit", *TABLES, *FIXED, "--strict").code == 0
     monkeypatch.setattr(
-        "heatgraph.classifier.DGCClassifier.predict_proba",
+        "heatgraph.learning.classifier.DGCClassifier.predict_proba",
         lambda self: setattr(self, "converged_", False) or np.full((100, 3), 1 / 3),
     )
     assert run("fit", *TABLES, *FIXED, "-o", "p.csv").code == 0
@@ -616,7 +616,7 @@ def test_the_demo_in_json(folder, run, monkeypatch):
     """With a model that has not much to choose, for the sake of time."""
     real = hg.DGCClassifier
     monkeypatch.setattr(
-        "heatgraph.classifier.DGCClassifier",
+        "heatgraph.learning.classifier.DGCClassifier",
         lambda T=(0.0, 4.0), **settings: real(T=T, weight_decay=1e-4, **settings),
     )
     report = json.loads(run("demo", "--json").out)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from heatgraph.paper.catalogue import EXPERIMENTS
-from heatgraph.results import FILE
+from heatgraph.experiments.paper.catalogue import EXPERIMENTS
+from heatgraph.experiments.results import FILE
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from heatgraph import schedule
+from heatgraph._engine import plan as schedule
 from heatgraph.datasets.archives import Archive, read_npz, read_sparse_npz
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heatgraph import DGCClassifier, Graph, schedule
+from heatgraph import DGCClassifier, Graph
+from heatgraph._engine import plan as schedule
 from heatgraph.datasets import synthetic
 from heatgraph.datasets.splits import random_split
 from heatgraph.datasets.synthetic import make_block_graph, reddit_like

@@ -17,13 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph.classifier import DGCClassifier, read_seed
-from heatgraph.crew import thread_count
-from heatgraph.entries import whole_number
+from heatgraph._arguments import positive_integer
+from heatgraph._engine.threads import thread_count
 from heatgraph.errors import InputError, MissingExtraError
 from heatgraph.graph import Graph, check_graph
-from heatgraph.labels import Labels, training_nodes
-from heatgraph.tuning import Progress
+from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._search import Progress
+from heatgraph.learning.classifier import DGCClassifier, read_seed
 
 Array = npt.NDArray[Any]
 
@@ -93,7 +93,7 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
         """Learn from the labelled nodes of a graph; parameters as in `DGCClassifier.fit`."""
         check_graph(graph)
         for name in ("dimensions", "num_walks", "walk_length", "window", "epochs"):
-            whole_number(getattr(self, name), name)
+            positive_integer(getattr(self, name), name)
         training_nodes(Labels.read(y, graph.num_nodes), train, val)  # before any walk is walked
         seed = read_seed(self.random_state)
         report = progress or (lambda *_: None)

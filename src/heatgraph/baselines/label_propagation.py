@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.labels import Labels, training_nodes
-from heatgraph.tuning import Progress
+from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._search import Progress
 
 Array = npt.NDArray[Any]
 

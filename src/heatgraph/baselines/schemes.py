@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heatgraph.classifier import DGCClassifier
+from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.schemes import SGC, PersonalizedPageRank
 
 # What is chosen among if nothing is given.

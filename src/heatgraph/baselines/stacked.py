@@ -25,23 +25,29 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph.baselines.on_graphs import GraphClassifier
-from heatgraph.classifier import DGCClassifier
+from heatgraph._arguments import positive_integer
+from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.diffusion import diffuse_many
-from heatgraph.entries import whole_number
 from heatgraph.errors import CollapseWarning, InputError
-from heatgraph.files import from_plain, read_tensors, write_tensors
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.labels import Labels, training_nodes
-from heatgraph.models import described, described_parameters, restored, whole_model
-from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
+from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._search import Progress
+from heatgraph.learning._serialization import (
+    deserialize_model,
+    from_json_value,
+    model_file_errors,
+    serialize_model,
+    serialize_parameters,
+)
+from heatgraph.learning.classifier import DGCClassifier
+from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
 from heatgraph.schemes import SIGN
-from heatgraph.tuning import Progress
 
 Array = npt.NDArray[Any]
 
 
-class StackedClassifier(GraphClassifier):
+class StackedClassifier(NodeClassifier):
     """Softmax regression on features that a subclass makes of a graph.
 
     A subclass has the parameters below beside its own, lists its candidates, and makes features.
@@ -92,7 +98,7 @@ class StackedClassifier(GraphClassifier):
         learning, checking = training_nodes(labels, train, val)
         chosen = self.feature_scaling
         if chosen == "auto":
-            chosen = fitting_scalings(graph.features, learning)[0]
+            chosen = candidate_scalings(graph.features, learning)[0]
         self.scaling_ = Scaling.learn(chosen, graph.features, learning)
         nodes = learning if checking is None else np.concatenate([learning, checking])
         scaled = self._scaled(graph)
@@ -137,9 +143,9 @@ class StackedClassifier(GraphClassifier):
         The graph is not in it.
         """
         check_is_fitted(self)
-        head, tensors = described(self.head_)
+        head, tensors = serialize_model(self.head_)
         content = {
-            "parameters": described_parameters(self),
+            "parameters": serialize_parameters(self),
             "setting": self.setting_,
             "feature_scaling": self.feature_scaling_,
             "num_features": self.n_features_in_,
@@ -154,15 +160,17 @@ class StackedClassifier(GraphClassifier):
     def load(cls, path: str | Path) -> StackedClassifier:
         """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
         content, tensors = read_tensors(path, cls.__name__)
-        with whole_model(path):
-            parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
+        with model_file_errors(path):
+            parameters = {
+                name: from_json_value(value) for name, value in content["parameters"].items()
+            }
             setting, count = content["setting"], content["num_features"]
             if cls(**(parameters | setting))._candidates() != [setting]:
                 raise ValueError("the setting is not what it should be")
             statistics = tensors.pop("factor", None), tensors.pop("shift", None)
             scaling = Scaling(content["feature_scaling"], *statistics)
             scaling.check(count)
-            head: DGCClassifier = restored(DGCClassifier, content["head"], tensors)
+            head: DGCClassifier = deserialize_model(DGCClassifier, content["head"], tensors)
             if count < 1 or head.n_features_in_ % count:
                 raise ValueError("the numbers of features contradict each other")
             model = cls(**parameters)
@@ -245,7 +253,7 @@ class SIGNClassifier(StackedClassifier):
         self.dtype = dtype
 
     def _candidates(self) -> list[dict[str, Any]]:
-        return [{"r": whole_number(number, "r")} for number in _listed(self.r, "r")]
+        return [{"r": positive_integer(number, "r")} for number in _listed(self.r, "r")]
 
     def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
         with warnings.catch_warnings():
@@ -299,7 +307,7 @@ class PairNormClassifier(StackedClassifier):
         for scale in scales:
             if not (isinstance(scale, int | float) and 0 < scale < np.inf):
                 raise InputError(f"scale must be a number > 0. Got {scale!r}.")
-        return [{"K": whole_number(K, "K"), "scale": scale} for K in steps for scale in scales]
+        return [{"K": positive_integer(K, "K"), "scale": scale} for K in steps for scale in scales]
 
     def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
         S = graph.operator(self.self_loops, self.dtype).to_scipy()

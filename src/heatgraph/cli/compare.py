@@ -77,8 +77,8 @@ def compare(
     comparison can be stopped and gone on with.
     """
     voice = Voice(report)
-    from heatgraph.compare.contestants import CONTESTANTS, DEFAULT, chosen
     from heatgraph.errors import InputError
+    from heatgraph.experiments.compare.contestants import CONTESTANTS, DEFAULT, chosen
 
     wanted = chosen(DEFAULT if models is None else models)
     check_folders(data, output)
@@ -87,10 +87,10 @@ def compare(
         if edges is None
         else _read(voice, Path(what), edges, tables, labels, machine)
     )
-    from heatgraph.compare.trials import Comparison, run, splits_of
-    from heatgraph.compare.verdict import CSV, JSON, rows, write
+    from heatgraph.experiments.compare.trials import Comparison, run, splits_of
+    from heatgraph.experiments.compare.verdict import CSV, JSON, rows, write
+    from heatgraph.experiments.results import FILE, Results
     from heatgraph.report.folder import PAGE
-    from heatgraph.results import FILE, Results
 
     there = [name for name in wanted if CONTESTANTS[name].is_installed]
     if dataset.graph.features is None:
@@ -184,7 +184,7 @@ def _read(
 
 def _missing(wanted: list[str]) -> dict[str, list[str]]:
     """Methods that are not installed, by the extra that they need."""
-    from heatgraph.compare.contestants import CONTESTANTS
+    from heatgraph.experiments.compare.contestants import CONTESTANTS
 
     found: dict[str, list[str]] = {}
     for name in wanted:

@@ -31,8 +31,8 @@ def demo(
 ) -> None:
     """Label the papers of Citeseer, which come with the package: no network, no files."""
     voice = Voice(report)
-    from heatgraph.classifier import DGCClassifier
     from heatgraph.datasets.catalogue import load_dataset
+    from heatgraph.learning.classifier import DGCClassifier
     from heatgraph.report.plots import check_plot_name, plot_search
 
     check_plot_name(plot)

@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Tell which source nodes and features a node's score is made of, exactly."""
     voice = Voice(report)
-    from heatgraph.classifier import load
+    from heatgraph.learning.classifier import load
 
     classifier = load(model).set_params(**machine.parameters())
     reading, _ = read(voice, nodes, edges, tables.reading_for(classifier, machine.memory))

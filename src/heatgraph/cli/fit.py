@@ -50,7 +50,7 @@ def fit(
     parameters = settings.parameters() | machine.parameters()
     reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
     # Only now, since it takes a second, and an error in the tables should not wait for it.
-    from heatgraph.classifier import DGCClassifier
+    from heatgraph.learning.classifier import DGCClassifier
 
     classifier = DGCClassifier(**parameters)
     data = reading.data

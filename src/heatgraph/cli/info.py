@@ -11,7 +11,7 @@ from heatgraph.cli.console import Voice
 from heatgraph.cli.reading import read
 
 if TYPE_CHECKING:
-    from heatgraph.statistics import Statistics
+    from heatgraph.learning.description import Statistics
 
 
 @options.grouped
@@ -26,7 +26,7 @@ def info(
 ) -> None:
     """Tell what a graph is like, and whether diffusion is likely to help on it."""
     voice = Voice(report)
-    from heatgraph.statistics import describe
+    from heatgraph.learning.description import describe
 
     how = tables.reading(memory, label=labels.label, split=labels.split)
     reading, summary = read(voice, nodes, edges, how)

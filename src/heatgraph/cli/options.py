@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from heatgraph.classifier import DGCClassifier
+    from heatgraph.learning.classifier import DGCClassifier
     from heatgraph.tables.graphs import Options
 
 
@@ -218,13 +218,13 @@ class Tables:
 
     def reading(self, memory: str | None, **more: Any) -> Options:
         """The options of a reader; `more` are those that are not here."""
+        from heatgraph._io.memory import memory_budget_bytes
         from heatgraph.errors import InputError
-        from heatgraph.schedule import memory_bytes
         from heatgraph.tables.graphs import Options
         from heatgraph.tables.source import is_table_name
 
         try:
-            memory_bytes(memory)
+            memory_budget_bytes(memory)
         except InputError:
             raise typer.BadParameter(
                 f"--memory must be a size such as 4GB or 500MB. Got {memory!r}."

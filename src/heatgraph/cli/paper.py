@@ -13,7 +13,7 @@ from heatgraph.cli.console import Voice
 from heatgraph.cli.writing import check_folders, tell_tables
 
 if TYPE_CHECKING:
-    from heatgraph.paper.experiment import Experiment
+    from heatgraph.experiments.paper.experiment import Experiment
 
 SEEDS, QUICK_SEEDS = 10, 3
 # Seconds after which something is said in any case.
@@ -62,16 +62,16 @@ def paper(
     What is done is kept in the folder and not done again, so a run can be stopped and gone on with.
     """
     voice = Voice(report)
-    from heatgraph.paper.catalogue import experiments
-    from heatgraph.paper.experiment import Scope
-    from heatgraph.paper.reproduction import (
+    from heatgraph.experiments.paper.catalogue import experiments
+    from heatgraph.experiments.paper.experiment import Scope
+    from heatgraph.experiments.paper.reproduction import (
         command,
         reasons,
         run_experiments,
         write_report,
     )
+    from heatgraph.experiments.results import FILE, Results
     from heatgraph.report.folder import MARKDOWN, PAGE
-    from heatgraph.results import FILE, Results
 
     chosen = experiments(name)
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")

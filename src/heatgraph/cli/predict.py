@@ -31,7 +31,7 @@ def predict(
     The graph may be another than the one that was fitted: features are found by their names.
     """
     voice = Voice(report, taken=is_standard(output))
-    from heatgraph.classifier import load
+    from heatgraph.learning.classifier import load
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
     check_outputs([model, nodes, edges, tables.features], [output])

@@ -52,7 +52,7 @@ def tune(
     _check_choice(parameters, plot)
     reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
     # Only now, since it takes a second, and an error in the tables should not wait for it.
-    from heatgraph.classifier import DGCClassifier
+    from heatgraph.learning.classifier import DGCClassifier
 
     classifier = DGCClassifier(**parameters)
     data = reading.data

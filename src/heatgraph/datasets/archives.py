@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.entries import check_range
+from heatgraph._arguments import check_range
+from heatgraph._io.memory import require_memory
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.schedule import require_memory
 
 Array = npt.NDArray[Any]
 

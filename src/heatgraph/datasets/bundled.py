@@ -1,7 +1,7 @@
 """Data sets that come with the package: a graph in a compact form that loses nothing.
 
-A bundle is a file of ours (see `heatgraph.files`) under xz. Features are kept by column, since a
-word's values resemble each other, and each row number as its distance from the one before, modulo
+A bundle is a tensor file (`heatgraph._io.tensor_file`) under xz. Features are kept by column, since
+a word's values resemble each other, and each row number as its distance from the one before, modulo
 2^16; edges likewise, by node, each once. ``scripts/bundle_datasets.py`` makes them.
 """
 
@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._io.atomic_files import atomic_write
+from heatgraph._io.tensor_file import tensors_from_bytes, tensors_to_bytes
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.files import packed, unpacked, whole_file
 from heatgraph.graph import Graph
 
 KIND = "Dataset"
@@ -38,7 +39,7 @@ def bundled(name: str) -> Dataset:
 
 def read_bundle(path: Path) -> Dataset:
     """Read what `write_bundle` wrote."""
-    content, tensors = unpacked(lzma.decompress(path.read_bytes()), KIND, path)
+    content, tensors = tensors_from_bytes(lzma.decompress(path.read_bytes()), KIND, path)
     features = None
     if "feature_counts" in tensors:
         shape = (content["nodes"], len(tensors["feature_counts"]))
@@ -70,8 +71,10 @@ def write_bundle(path: str | Path, data: Dataset, provenance: str) -> None:
         "classes": classes.tolist(),
         "provenance": provenance,
     }
-    with whole_file(path) as file:
-        file.write(lzma.compress(packed(KIND, content, tensors), preset=9 | lzma.PRESET_EXTREME))
+    with atomic_write(path) as file:
+        file.write(
+            lzma.compress(tensors_to_bytes(KIND, content, tensors), preset=9 | lzma.PRESET_EXTREME)
+        )
 
 
 def _tensors(name: str, matrix: sp.csr_array) -> dict[str, Array]:

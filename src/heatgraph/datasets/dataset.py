@@ -13,7 +13,7 @@ import numpy.typing as npt
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
-from heatgraph.labels import Labels
+from heatgraph.learning._labels import Labels
 
 
 @dataclass(frozen=True, repr=False)

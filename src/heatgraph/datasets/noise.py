@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
-from heatgraph.scaling import Scaling, fitting_scalings
+from heatgraph.learning.scaling import Scaling, candidate_scalings
 
 
 def disturbed(data: Dataset, noise: float, seed: int) -> Dataset:
@@ -22,7 +22,7 @@ def disturbed(data: Dataset, noise: float, seed: int) -> Dataset:
     if X is None:
         raise InputError("there are no features that noise could disturb.")
     train = data.split.train
-    scaling = Scaling.learn(fitting_scalings(X, train)[0], X, train)
+    scaling = Scaling.learn(candidate_scalings(X, train)[0], X, train)
     X = scaling.apply(X, np.dtype(np.float32))
     if noise:
         random = np.random.default_rng(seed)

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.entries import Entries
 from heatgraph.errors import FileFormatError
 from heatgraph.graph import Graph
+from heatgraph.graph._validation import CSRBuilder
 
 VALIDATION_NODES = 500
 
@@ -80,7 +80,7 @@ class _Matrix:
         matrix = sp.csr_matrix(self.state["_shape"], dtype=np.float32)
         for name in ("data", "indices", "indptr"):
             setattr(matrix, name, self.state[name].array)
-        return Entries.read(matrix, "features").matrix
+        return CSRBuilder.read(matrix, "features").matrix
 
 
 class _Number:

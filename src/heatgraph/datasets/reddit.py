@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import INDEX_LIMIT, check_range
 from heatgraph.datasets.archives import Archive, read_sparse_npz
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.entries import INDEX_LIMIT, check_range
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.graph import Graph
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.entries import whole_number
+from heatgraph._arguments import positive_integer
 from heatgraph.errors import InputError
-from heatgraph.labels import Labels, is_missing
+from heatgraph.learning._labels import Labels, is_missing
 
 Indices = npt.NDArray[np.int64]
 
@@ -68,7 +68,7 @@ def random_split(
     learned = []
     for code in range(codes.max() + 1):
         members = order[codes[order] == code]
-        if len(members) < whole_number(per_class, "per_class"):
+        if len(members) < positive_integer(per_class, "per_class"):
             raise InputError(
                 f"per_class={per_class} is more than the smallest class has: {len(members)}."
             )

@@ -33,12 +33,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import INDEX_LIMIT, index_dtype, positive_integer
+from heatgraph._io.memory import require_memory
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split, fraction_split
-from heatgraph.entries import INDEX_LIMIT, index_type, whole_number
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
-from heatgraph.schedule import require_memory
 
 Array = npt.NDArray[Any]
 Keys = npt.NDArray[np.int64]
@@ -106,9 +106,9 @@ def make_block_graph(
     ((100, 8), Split(train=60, val=20, test=20))
     """
     random = _random(seed, _GRAPH)
-    n = whole_number(num_nodes, "num_nodes")
-    edges = whole_number(num_edges, "num_edges")
-    columns = whole_number(num_features, "num_features")
+    n = positive_integer(num_nodes, "num_nodes")
+    edges = positive_integer(num_edges, "num_edges")
+    columns = positive_integer(num_features, "num_features")
     sizes = _class_sizes(n, num_classes, class_exponent)
     _number("homophily", homophily, 0.0, 1.0)
     _number("signal", signal, 0.0, math.inf)
@@ -190,7 +190,7 @@ class _Blocks:
     @classmethod
     def make(cls, sizes: Keys, shape: tuple[float, float], random: np.random.Generator) -> _Blocks:
         n = int(sizes.sum())
-        nodes = random.permutation(n).astype(index_type(n))
+        nodes = random.permutation(n).astype(index_dtype(n))
         return cls(nodes, np.concatenate([[0], np.cumsum(sizes)]), *shape)
 
     def draw(self, count: int, inside: bool, random: np.random.Generator) -> Keys:
@@ -282,7 +282,7 @@ def _adjacency(keys: Keys, n: int) -> sp.csr_array:
         smaller[1:] += np.bincount(high, minlength=n)
     np.cumsum(smaller, out=smaller)
     np.cumsum(larger, out=larger)
-    indices = np.empty(2 * len(keys), dtype=index_type(n))
+    indices = np.empty(2 * len(keys), dtype=index_dtype(n))
     for start, low, high in _ends(keys, n):
         indices[np.arange(start, start + len(low)) + smaller[low + 1]] = high
         keys[start : start + len(low)] = high * n + low
@@ -290,7 +290,7 @@ def _adjacency(keys: Keys, n: int) -> sp.csr_array:
     for start, high, low in _ends(keys, n):
         indices[np.arange(start, start + len(low)) + larger[high]] = low
     # SciPy would copy indices of another type than the row starts.
-    starts = (smaller + larger).astype(index_type(max(n, len(indices))))
+    starts = (smaller + larger).astype(index_dtype(max(n, len(indices))))
     ones = np.ones(len(indices), dtype=np.int8)
     return sp.csr_array((ones, indices, starts), shape=(n, n))
 
@@ -340,7 +340,7 @@ def _offset(exponent: float, n: int, edges: int) -> tuple[float, float]:
 
 def _class_sizes(n: int, num_classes: int, class_exponent: float) -> Keys:
     """Share nodes out to classes: at least one each, and the rest by a power of the rank."""
-    classes = whole_number(num_classes, "num_classes")
+    classes = positive_integer(num_classes, "num_classes")
     _number("class_exponent", class_exponent, 0.0, 10.0)
     if classes > n:
         raise InputError(f"num_classes must be at most num_nodes, {n:,}. Got {classes:,}.")

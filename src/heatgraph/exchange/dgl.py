@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.entries import Merge
 from heatgraph.errors import InputError
 from heatgraph.exchange.tensors import (
     read_array,
@@ -18,6 +17,7 @@ from heatgraph.exchange.tensors import (
     read_splits,
 )
 from heatgraph.graph import Graph
+from heatgraph.graph._validation import Merge
 
 Array = npt.NDArray[Any]
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import column_split
-from heatgraph.entries import Merge
 from heatgraph.errors import InputError
 from heatgraph.exchange.tensors import read_array, read_labels
 from heatgraph.graph import Graph
+from heatgraph.graph._validation import Merge
 
 Array = npt.NDArray[Any]
 Nodes = list[tuple[Any, Mapping[Any, Any]]]

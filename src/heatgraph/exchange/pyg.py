@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.diffusion import diffuse
-from heatgraph.entries import Merge
 from heatgraph.errors import InputError
 from heatgraph.exchange.tensors import (
     dense_example,
@@ -24,6 +23,7 @@ from heatgraph.exchange.tensors import (
     tensor_like,
 )
 from heatgraph.graph import Graph
+from heatgraph.graph._validation import Merge
 from heatgraph.schemes import Scheme, scheme_from
 
 

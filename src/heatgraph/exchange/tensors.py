@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import as_array, check_real
 from heatgraph.datasets.splits import Split
-from heatgraph.entries import as_array, check_real
 from heatgraph.errors import InputError
-from heatgraph.labels import Labels
+from heatgraph.learning._labels import Labels
 
 Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from heatgraph.files import whole_file
+from heatgraph._io.atomic_files import atomic_write
 from heatgraph.report.document import Bars, Chart, Panel, Points, Scatter, Series
 from heatgraph.report.plots import NO_DATE, STYLE
 
@@ -48,7 +48,7 @@ def write_chart(chart: Chart, folder: Path) -> list[Path]:
         figure = _figure(chart.panels, chart.columns)
         for form in FORMATS:
             path = folder / f"{chart.name}.{form}"
-            with whole_file(path) as file:
+            with atomic_write(path) as file:
                 figure.savefig(file, format=form, metadata=NO_DATE.get(form))
             written.append(path)
     return written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heatgraph.files import whole_file
+from heatgraph._io.atomic_files import atomic_write
 from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Document
 from heatgraph.report.markdown import to_markdown
@@ -26,5 +26,5 @@ def write_document(document: Document, folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text, whole or not at all."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())

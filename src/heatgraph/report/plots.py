@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from heatgraph._io.atomic_files import atomic_write
 from heatgraph.errors import InputError
-from heatgraph.files import whole_file
 
 # Okabe and Ito's palette, which does not rely on telling red from green.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#767676"
@@ -65,6 +65,6 @@ def plot_search(
         axes.margins(x=0.02, y=0.1)
         axes.set_title(title, parse_math=False)
         axes.legend(frameon=False, loc="best")
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             form = Path(path).suffix[1:].lower()
             figure.savefig(file, format=form, metadata=NO_DATE.get(form))

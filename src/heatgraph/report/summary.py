@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.labels import Labels
+from heatgraph.learning._labels import Labels
 from heatgraph.tables.graphs import Reading
 
 if TYPE_CHECKING:
-    from heatgraph.classifier import DGCClassifier
-    from heatgraph.tuning import Progress
+    from heatgraph.learning._search import Progress
+    from heatgraph.learning.classifier import DGCClassifier
 
 Indices = npt.NDArray[np.int64]
 

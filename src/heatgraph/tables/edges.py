@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from heatgraph.entries import Entries, Merge
 from heatgraph.errors import InputError
+from heatgraph.graph._validation import CSRBuilder, Merge
 from heatgraph.tables import columns
 from heatgraph.tables.source import Source
 
@@ -88,7 +88,7 @@ def check_both_ways(
 ) -> None:
     """Refuse an edge whose other direction is missing or has another weight."""
     values = np.ones(len(src), dtype=bool) if weight is None else weight
-    entries = Entries.from_coordinates(src, dst, values, (len(ids), len(ids)), "edge")
+    entries = CSRBuilder.from_coordinates(src, dst, values, (len(ids), len(ids)), "edge")
     entries.merge_duplicates("max" if weight is None else duplicates)
     A = entries.matrix
     uneven = sp.coo_array(A - A.T)

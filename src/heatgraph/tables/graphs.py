@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split, column_split
-from heatgraph.entries import Merge
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
-from heatgraph.labels import Labels
-from heatgraph.schedule import memory_bytes
+from heatgraph.graph._validation import Merge
+from heatgraph.learning._labels import Labels
 from heatgraph.tables import columns
 from heatgraph.tables.edges import check_both_ways, check_conflicts, positions
 from heatgraph.tables.features import read_features
@@ -149,7 +149,7 @@ def read_tables(nodes: Any, edges: Any, options: Options) -> Reading:
     """Read a pair of tables, and tell how they were read."""
     if options.directed not in ("max", "sum", "refuse"):
         raise InputError(f"directed must be 'max', 'sum' or 'refuse'. Got {options.directed!r}.")
-    memory = memory_bytes(options.memory)
+    memory = memory_budget_bytes(options.memory)
     table = _open(nodes, "nodes", ("id", "label", "split"), options, memory)
     if table.table.num_rows == 0:
         raise InputError(f"{table.name} has no rows. Expected one per node.")

@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from heatgraph._io.formatting import format_bytes
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
-from heatgraph.schedule import readable_bytes
 from heatgraph.tables.source import Source, checked, column_names, is_number
 
 # Reading may take this share of the memory budget; the graph and the work come on top.
@@ -94,7 +94,7 @@ def _neighbour(path: Path) -> str:
 
 def _too_large(path: Path, limit: float) -> MemoryBudgetError:
     return MemoryBudgetError(
-        f"{path} holds more than {readable_bytes(limit)}, which is what the memory budget leaves "
+        f"{path} holds more than {format_bytes(limit)}, which is what the memory budget leaves "
         "for reading. Raise the budget, or read less."
     )
 

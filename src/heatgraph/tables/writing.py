@@ -16,11 +16,11 @@ import pyarrow.csv
 import pyarrow.parquet
 import scipy.sparse as sp
 
+from heatgraph._io.atomic_files import atomic_write
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
-from heatgraph.files import whole_file
 from heatgraph.graph import Graph
-from heatgraph.labels import Labels
+from heatgraph.learning._labels import Labels
 
 Array = npt.NDArray[Any]
 
@@ -58,7 +58,7 @@ def write_table(table: pa.Table, path: str | Path) -> None:
         sys.stdout.buffer.flush()
         return
     form, zipped = table_form(path)
-    with whole_file(path) as file, _zipping(file, zipped) as inner:
+    with atomic_write(path) as file, _zipping(file, zipped) as inner:
         if form == "parquet":
             pa.parquet.write_table(table, inner)
         else:

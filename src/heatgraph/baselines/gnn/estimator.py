@@ -21,23 +21,24 @@ import scipy.special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from heatgraph._arguments import positive_integer
+from heatgraph._engine.threads import thread_count
+from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.baselines.gnn.recipes import FIXED_LAYERS, RECIPES, Recipe, recipe_for
-from heatgraph.baselines.on_graphs import GraphClassifier
-from heatgraph.classifier import read_seed
-from heatgraph.crew import thread_count
-from heatgraph.entries import whole_number
 from heatgraph.errors import InputError, MissingExtraError
-from heatgraph.files import from_plain, read_tensors, write_tensors
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.labels import Labels, training_nodes
-from heatgraph.models import (
-    described_classes,
-    described_parameters,
-    restored_classes,
-    whole_model,
+from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._search import Progress
+from heatgraph.learning._serialization import (
+    deserialize_classes,
+    from_json_value,
+    model_file_errors,
+    serialize_classes,
+    serialize_parameters,
 )
-from heatgraph.scaling import Scaling, check_scaling, fitting_scalings
-from heatgraph.tuning import Progress
+from heatgraph.learning.classifier import read_seed
+from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
 
 Array = npt.NDArray[Any]
 # Options that need not be whole, and such that may be zero; all others are counts.
@@ -49,7 +50,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-class GNNClassifier(GraphClassifier):
+class GNNClassifier(NodeClassifier):
     """Label nodes by a graph neural network (extra: gnn).
 
     Parameters
@@ -129,7 +130,7 @@ class GNNClassifier(GraphClassifier):
         classes = labels.classes(learning)
         name = self.feature_scaling
         if name == "auto":
-            name = fitting_scalings(graph.features, learning)[0]
+            name = candidate_scalings(graph.features, learning)[0]
         scaling = Scaling.learn(name, graph.features, learning)
         seed = read_seed(self.random_state)
         with _torch(self.n_threads) as (torch, networks, training):
@@ -174,9 +175,9 @@ class GNNClassifier(GraphClassifier):
         """
         check_is_fitted(self)
         content = {
-            "parameters": described_parameters(clone(self).set_params(options=None)),
+            "parameters": serialize_parameters(clone(self).set_params(options=None)),
             "options": self.options,
-            **described_classes(self.classes_),
+            **serialize_classes(self.classes_),
             "recipe": asdict(self.recipe_),
             "feature_scaling": self.feature_scaling_,
             "num_features": self.n_features_in_,
@@ -195,12 +196,14 @@ class GNNClassifier(GraphClassifier):
     def load(cls, path: str | Path) -> GNNClassifier:
         """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
         content, tensors = read_tensors(path, "GNNClassifier")
-        with whole_model(path), _torch(None) as (torch, networks, _):
-            parameters = {name: from_plain(value) for name, value in content["parameters"].items()}
+        with model_file_errors(path), _torch(None) as (torch, networks, _):
+            parameters = {
+                name: from_json_value(value) for name, value in content["parameters"].items()
+            }
             model = cls(**parameters | {"options": content["options"]})
             model._recipe()
             recipe = _checked(Recipe(**content["recipe"]))
-            classes, num_features = restored_classes(content), content["num_features"]
+            classes, num_features = deserialize_classes(content), content["num_features"]
             scaling = Scaling(
                 content["feature_scaling"], tensors.pop("factor", None), tensors.pop("shift", None)
             )
@@ -307,7 +310,7 @@ def authors_network(network: str, dataset: str | None = None, **changed: Any) ->
 def _checked(recipe: Recipe) -> Recipe:
     """Refuse settings that no network can have."""
     for name in ("hidden", "layers", "epochs", "patience"):
-        whole_number(getattr(recipe, name), name)
+        positive_integer(getattr(recipe, name), name)
     if not _is_number(recipe.dropout) or not 0 <= recipe.dropout < 1:
         raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
     rate, decay = recipe.learning_rate, recipe.weight_decay

@@ -58,7 +58,7 @@ class SparseFeatures(torch.Tensor):
     def __new__(cls, pattern: Pattern, entries: Tensor) -> SparseFeatures:
         """Features with these entries, by rows."""
         # A tensor without content, which has the shape that layers ask for.
-        made = torch.empty(pattern.shape, device="meta").as_subclass(cls)
+        made: SparseFeatures = torch.empty(pattern.shape, device="meta").as_subclass(cls)
         made.pattern, made.entries = pattern, entries
         return made
 

@@ -17,7 +17,7 @@ from torch_geometric.nn import DeepGraphInfomax, GCNConv
 
 from heatgraph.baselines.gnn.features import permuted
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.tuning import Progress
+from heatgraph.learning._search import Progress
 
 
 class Encoder(nn.Module):

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from heatgraph._engine.chebyshev import chebyshev_series
 from heatgraph.schemes import Heat
-from heatgraph.series import chebyshev_series
 
 # Below the precision that networks compute in.
 SERIES_TOL = 1e-7

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from heatgraph._io.memory import require_memory
 from heatgraph.baselines.gnn.features import csr
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
-from heatgraph.schedule import require_memory
 from heatgraph.schemes import Heat, Scheme
 
 Array = npt.NDArray[Any]

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.tuning import Progress
+from heatgraph.learning._search import Progress
 
 Array = npt.NDArray[Any]
 Inputs = tuple[Tensor, ...]

@@ -1,0 +1,1 @@
+"""How r(S) is applied to features: series, plan, recurrence, kernels; private."""

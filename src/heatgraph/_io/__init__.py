@@ -1,0 +1,1 @@
+"""Files, memory and text formats that every layer may use; private."""

@@ -1,0 +1,1 @@
+"""Experiments on data sets: the paper's tables and figures, and comparisons of methods."""

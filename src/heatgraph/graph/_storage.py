@@ -1,0 +1,413 @@
+"""A graph in a file: its arrays as they are, mapped back into memory and checked before use.
+
+A graph of n nodes with m entries in A is a tensor file (`heatgraph._io.tensor_file`) of
+
+    indptr, indices      rows of A: (n + 1,) and (m,)
+    weights              of the entries, (m,); only of a weighted graph
+    features             (n, d); sparse ones as features.indptr, .indices and .data
+    node_ids             (n,); texts as node_ids.text, UTF-8 without gaps, and .offsets, (n + 1,)
+    feature_names        as feature_names.text and .offsets, (d + 1,)
+    order                of the nodes, (n,), if one was found (see `heatgraph._engine.reordering`)
+
+Compiled code follows these arrays blindly, and a checksum says only that a file is as it was
+written. So all that `Graph` promises is checked again, in blocks, with memory for some of the
+entries: rows in order, indices in range and rising, weights and features finite, names distinct.
+
+That A = A^T is seen in the same pass, without looking for any entry's opposite. With random hashes
+a and b of nodes and h of weights, in arithmetic modulo 2^64,
+
+    sum over entries (i, j) of (a(i) b(j) - b(i) a(j)) h(A[i, j])
+
+is zero for a symmetric A, and for another one with a probability of about 2^-58.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph._arguments import check_finite, float_dtype, index_dtype
+from heatgraph._io.tensor_file import MAPPED, map_tensors, write_tensors
+from heatgraph.errors import FileFormatError, InputError
+
+Array = npt.NDArray[Any]
+
+KIND = "graph"
+# Entries, rows or names that are looked at together.
+BLOCK = 1 << 16
+# Texts are padded to the longest if that takes at most so many times their size.
+MOST_PADDING = 64
+
+_FLOATS = (np.float32, np.float64)
+_INDICES = (np.int32, np.int64)
+_WHOLE = (*_INDICES, np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.uint64)
+# Arrays by what a file says about features, ids and names.
+_FEATURES = {
+    None: (),
+    "dense": ("features",),
+    "sparse": ("features.data", "features.indices", "features.indptr"),
+}
+_TEXTS = ("node_ids.text", "node_ids.offsets")
+_IDS = {None: (), "numbers": ("node_ids",), "texts": _TEXTS, "objects": _TEXTS}
+_FEATURE_NAMES = {False: (), True: ("feature_names.text", "feature_names.offsets")}
+_WEIGHTS = {False: (), True: ("weights",)}
+_ORDER = {False: (), True: ("order",)}
+
+
+def write_graph(path: str | Path, graph: Any) -> None:
+    """Write what a `Graph` has into a file."""
+    tensors = {"indptr": graph.indptr, "indices": graph.indices}
+    if graph.weights is not None:
+        tensors["weights"] = graph.weights.astype(float_dtype(graph.weights.dtype), copy=False)
+    features = None
+    if sp.issparse(graph.features):
+        features = "sparse"
+        for part in ("data", "indices", "indptr"):
+            tensors[f"features.{part}"] = getattr(graph.features, part)
+    elif graph.features is not None:
+        features = "dense"
+        tensors["features"] = graph.features
+    ids = None
+    if graph.node_ids is not None:
+        ids = _kind_of_ids(graph.node_ids)
+        if ids == "numbers":
+            tensors["node_ids"] = graph.node_ids.astype(graph.node_ids.dtype.newbyteorder("="))
+        else:
+            tensors |= _joined("node_ids", graph.node_ids)
+    if graph.feature_names is not None:
+        tensors |= _joined("feature_names", graph.feature_names)
+    if "order" in graph.cache:
+        tensors["order"] = graph.cache["order"]
+    content = {
+        "weights": graph.weights is not None,
+        "features": features,
+        "num_features": int(graph.num_features),
+        "node_ids": ids,
+        "feature_names": graph.feature_names is not None,
+        "num_duplicates": int(graph.num_duplicates),
+        "order": "order" in graph.cache,
+    }
+    write_tensors(path, KIND, content, tensors, alignment=MAPPED)
+
+
+def read_graph(path: str | Path) -> dict[str, Any]:
+    """Read what makes a `Graph`, by attribute, with arrays that are views of the file."""
+    content, tensors = map_tensors(path, KIND)
+    with _whole_graph(path):
+        attributes = _attributes(content, tensors)
+    return attributes
+
+
+@contextlib.contextmanager
+def _whole_graph(path: str | Path) -> Iterator[None]:
+    """Refuse a file whose content does not make a graph."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise FileFormatError(
+            f"{path} does not hold a whole graph: {reason}. Save the graph again."
+        ) from error
+
+
+def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str, Any]:
+    _check_arrays(content, tensors)
+    n = tensors["indptr"].size - 1
+    if n < 1:
+        raise ValueError("it has no nodes")
+    indptr, indices = _rows(tensors, "", n, [np.int64], [index_dtype(n)])
+    weights = None
+    if content["weights"]:
+        weights = _array(tensors, "weights", _FLOATS, indices.shape)
+    _check_edges(indptr, indices, weights)
+    features = _features(content, tensors, n)
+    names = None
+    if content["feature_names"]:
+        d = 0 if features is None else features.shape[1]
+        names = list(chain.from_iterable(_texts(tensors, "feature_names", d)))
+        if len(set(names)) < len(names):
+            raise ValueError("feature_names are not distinct")
+    return {
+        "num_nodes": n,
+        "indptr": indptr,
+        "indices": indices,
+        "weights": weights,
+        "features": features,
+        "node_ids": _node_ids(content, tensors, n),
+        "feature_names": names,
+        "num_duplicates": _count(content, "num_duplicates"),
+        "cache": {"order": _order(tensors, n)} if content["order"] else {},
+    }
+
+
+def _check_arrays(content: dict[str, Any], tensors: dict[str, Array]) -> None:
+    expected = {"indptr", "indices"}
+    choices: list[tuple[str, dict[Any, tuple[str, ...]]]] = [
+        ("weights", _WEIGHTS),
+        ("features", _FEATURES),
+        ("node_ids", _IDS),
+        ("feature_names", _FEATURE_NAMES),
+        ("order", _ORDER),
+    ]
+    for name, arrays in choices:
+        said = content.get(name)
+        if not isinstance(said, str | bool | None) or said not in arrays:
+            raise ValueError(f"it says {said!r} of its {name}, which is unknown")
+        expected.update(arrays[said])
+    if expected != set(tensors):
+        odd = sorted(expected ^ set(tensors))[0]
+        raise ValueError(f"array {odd!r} is {'missing' if odd in expected else 'unexpected'}")
+
+
+def _order(tensors: dict[str, Array], n: int) -> Array:
+    """An order of nodes, each of which comes once."""
+    order = _array(tensors, "order", [index_dtype(n)], (n,))
+    if order.min() < 0 or order.max() >= n or np.bincount(order, minlength=n).max() > 1:
+        raise ValueError("order must name each node once")
+    return order
+
+
+def _count(content: dict[str, Any], name: str) -> int:
+    value = content.get(name)
+    if type(value) is not int or not 0 <= value <= np.iinfo(np.int64).max:
+        raise ValueError(f"{name} must be a whole number. Got {value!r}")
+    return value
+
+
+def _array(
+    tensors: dict[str, Array], name: str, dtypes: Sequence[Any], shape: tuple[int, ...]
+) -> Array:
+    found = tensors[name]
+    if found.dtype not in dtypes or found.shape != shape:
+        expected = " or ".join(str(np.dtype(dtype)) for dtype in dtypes)
+        raise ValueError(
+            f"{name} must be {expected} of shape {shape}. Got {found.dtype} of shape {found.shape}"
+        )
+    return found
+
+
+def _pointers(tensors: dict[str, Array], name: str, count: int, dtypes: Sequence[Any]) -> Array:
+    """An array of where each of `count` things starts and the last one ends."""
+    pointers = _array(tensors, name, dtypes, (count + 1,))
+    if pointers[0] != 0:
+        raise ValueError(f"{name} must start at 0. Got {pointers[0]}")
+    for start in range(0, count, BLOCK):
+        block = pointers[start : start + BLOCK + 1]
+        falls = np.flatnonzero(block[1:] < block[:-1])
+        if len(falls):
+            at = start + int(falls[0]) + 1
+            raise ValueError(f"{name} must never fall. Got {pointers[at]} at position {at}")
+    return pointers
+
+
+def _rows(
+    tensors: dict[str, Array],
+    prefix: str,
+    n: int,
+    pointer_types: Sequence[Any],
+    index_types: Sequence[Any],
+) -> tuple[Array, Array]:
+    """`indptr` and `indices` of n rows, whose number of entries is the one that they say."""
+    indptr = _pointers(tensors, prefix + "indptr", n, pointer_types)
+    return indptr, _array(tensors, prefix + "indices", index_types, (int(indptr[-1]),))
+
+
+def _checked_entries(
+    indptr: Array, indices: Array, num_columns: int, name: str
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Places, rows and columns of entries, block by block, once they are in range and rising."""
+    last = (-1, -1)
+    for first in range(0, len(indptr) - 1, BLOCK):
+        bounds = indptr[first : first + BLOCK + 1].astype(np.int64)
+        for start in range(int(bounds[0]), int(bounds[-1]), BLOCK):
+            stop = min(start + BLOCK, int(bounds[-1]))
+            low = int(np.searchsorted(bounds, start, side="right")) - 1
+            high = int(np.searchsorted(bounds, stop, side="left"))
+            counts: Array = np.diff(np.clip(bounds[low : high + 1], start, stop))
+            rows = np.repeat(np.arange(first + low, first + high, dtype=np.int64), counts)
+            columns = indices[start:stop]
+            if columns.min() < 0 or columns.max() >= num_columns:
+                at = int(np.flatnonzero((columns < 0) | (columns >= num_columns))[0])
+                raise ValueError(
+                    f"{name}[{start + at}] is {columns[at]}, outside 0..{num_columns - 1}"
+                )
+            steps = np.flatnonzero(columns[1:] <= columns[:-1]) + 1
+            falls = steps[rows[steps] == rows[steps - 1]]
+            if rows[0] == last[0] and columns[0] <= last[1]:
+                falls = np.zeros(1, dtype=np.int64)
+            if len(falls):
+                at = int(falls[0])
+                raise ValueError(
+                    f"{name} must rise in each row. {name}[{start + at}] is {columns[at]}, in "
+                    f"row {rows[at]}, and the one before is as large or larger"
+                )
+            last = (rows[-1], columns[-1])
+            yield slice(start, stop), rows, columns
+
+
+def _check_edges(indptr: Array, indices: Array, weights: Array | None) -> None:
+    n = len(indptr) - 1
+    hashes = _Hashes()
+    balance, largest = 0, 0.0
+    for places, rows, columns in _checked_entries(indptr, indices, n, "indices"):
+        factor = None
+        if weights is not None:
+            block = weights[places]
+            _check_weights(block, places.start)
+            largest = max(largest, float(block.max()))
+            factor = hashes.of_weights(block)
+        balance += hashes.balance(rows, columns, factor)
+    if balance % 2**64:
+        raise ValueError(
+            "its edges are not symmetric: some go one way only, or weigh more one way than the "
+            "other"
+        )
+    if weights is not None and largest > np.finfo(np.float64).max / n:
+        with np.errstate(over="ignore"):
+            sums = np.add.reduceat(weights, indptr[:-1][np.diff(indptr) > 0])
+        if not np.isfinite(sums).all():
+            raise ValueError("its weights are too large: at some node they add up to infinity")
+
+
+def _check_weights(block: Array, start: int) -> None:
+    sound = (block > 0) & np.isfinite(block)
+    if not sound.all():
+        at = int(np.flatnonzero(~sound)[0])
+        raise ValueError(
+            f"weights must be finite and positive. weights[{start + at}] is {block[at]}"
+        )
+
+
+class _Hashes:
+    """Random hashes of nodes and of weights, 64 bits each; different ones at each reading."""
+
+    def __init__(self) -> None:
+        random = np.frombuffer(secrets.token_bytes(6 * 8), dtype=np.uint64)
+        self._shift, *self._factors = random | np.uint64(1)
+
+    def of_weights(self, weights: Array) -> Array:
+        """Give h of each weight, a hash of its bits."""
+        bits = weights.view(f"u{weights.dtype.itemsize}").astype(np.uint64)
+        return _stirred(_stirred(bits, self._factors[3]), self._factors[4])
+
+    def balance(self, rows: Array, columns: Array, factor: Array | None) -> int:
+        """Sum (a(i) b(j) - b(i) a(j)) h over some entries (i, j), give or take 2^64."""
+        first = rows[0]
+        of_rows = self._of_nodes(np.arange(first, rows[-1] + 1))
+        a_row, b_row = (hashes[rows - first] for hashes in of_rows)
+        a_column, b_column = self._of_nodes(columns)
+        if factor is not None:
+            a_row *= factor
+            b_row *= factor
+        return int(np.dot(a_row, b_column)) - int(np.dot(b_row, a_column))
+
+    def _of_nodes(self, nodes: Array) -> tuple[Array, Array]:
+        a = nodes.astype(np.uint64)
+        a += self._shift
+        a = _stirred(_stirred(a, self._factors[0]), self._factors[1])
+        return a, _stirred(a.copy(), self._factors[2])
+
+
+def _stirred(hashes: Array, factor: np.uint64) -> Array:
+    """Spread each bit upwards by a product, then the upper half onto the lower, in place."""
+    hashes *= factor
+    hashes ^= hashes >> np.uint64(32)
+    return hashes
+
+
+def _features(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Any:
+    d = _count(content, "num_features")
+    if content["features"] is None:
+        return None
+    if d == 0:
+        raise ValueError("its features have no columns")
+    if content["features"] == "dense":
+        X: Any = _array(tensors, "features", _FLOATS, (n, d))
+    else:
+        index = [tensors["features.indptr"].dtype]
+        indptr, indices = _rows(tensors, "features.", n, _INDICES, index)
+        data = _array(tensors, "features.data", _FLOATS, indices.shape)
+        for _ in _checked_entries(indptr, indices, d, "features.indices"):
+            pass
+        X = sp.csr_array((data, indices, indptr), shape=(n, d))
+    check_finite(X, "features")
+    return X
+
+
+def _kind_of_ids(ids: Array) -> str:
+    if ids.dtype.kind in "iu":
+        return "numbers"
+    if ids.dtype.kind == "U":
+        return "texts"
+    for position, name in enumerate(ids.tolist()):
+        if not isinstance(name, str):
+            raise InputError(
+                "node_ids must be whole numbers or texts to be saved. Entry "
+                f"{position} is {name!r}, a {type(name).__name__}; make the graph with "
+                "node_ids=[str(name) for name in ids]."
+            )
+    return "objects"
+
+
+def _node_ids(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Array | None:
+    kind = content["node_ids"]
+    if kind is None:
+        return None
+    if kind == "numbers":
+        ids = _array(tensors, "node_ids", _WHOLE, (n,))
+        if _repeats(ids):
+            raise ValueError("node_ids are not distinct")
+        return ids
+    dtype = np.dtype(object)
+    if kind == "texts":
+        width = max(max(map(len, block)) for block in _texts(tensors, "node_ids", n))
+        padded = np.dtype(f"U{max(1, width)}")
+        if n * padded.itemsize <= MOST_PADDING * sum(tensors[name].nbytes for name in _TEXTS):
+            dtype = padded
+    ids, hashes, start = np.empty(n, dtype=dtype), np.empty(n, dtype=np.int64), 0
+    for block in _texts(tensors, "node_ids", n):
+        part = slice(start, start + len(block))
+        ids[part] = block
+        hashes[part] = [hash(text) for text in ids[part].tolist()]
+        start = part.stop
+    # Texts of different hashes are distinct, and a set of all would be larger than they are.
+    if _repeats(hashes) and len(set(ids.tolist())) < n:
+        raise ValueError("node_ids are not distinct")
+    return ids
+
+
+def _repeats(numbers: Array) -> bool:
+    ordered = np.sort(numbers)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _joined(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
+    """Texts as the bytes of all and where each one starts."""
+    offsets, blocks = np.zeros(len(texts) + 1, dtype=np.int64), []
+    for start in range(0, len(texts), BLOCK):
+        block = texts[start : start + BLOCK]
+        encoded = [text.encode("utf-8", "surrogatepass") for text in block]
+        offsets[start + 1 : start + 1 + len(encoded)] = [len(raw) for raw in encoded]
+        blocks.append(b"".join(encoded))
+    joined = b"".join(blocks)
+    text: Array = np.ndarray(len(joined), np.uint8, buffer=joined)
+    return {f"{name}.text": text, f"{name}.offsets": np.cumsum(offsets, out=offsets)}
+
+
+def _texts(tensors: dict[str, Array], name: str, count: int) -> Iterator[list[str]]:
+    """Texts again from what `_joined` made, some at a time."""
+    offsets = _pointers(tensors, f"{name}.offsets", count, [np.int64])
+    text = _array(tensors, f"{name}.text", [np.uint8], (int(offsets[-1]),))
+    for start in range(0, count, BLOCK):
+        bounds = offsets[start : start + BLOCK + 1]
+        raw = text[bounds[0] : bounds[-1]].tobytes()
+        places = pairwise((bounds - bounds[0]).tolist())
+        yield [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in places]

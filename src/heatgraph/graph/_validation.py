@@ -1,0 +1,250 @@
+"""Checks of what makes a graph: matrices, read into canonical rows, features and names.
+
+Compiled code follows the index arrays of a sparse matrix without bounds checks, so every index is
+checked here, with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: the
+caller's arrays are never written to, and later writes to them cannot reach compiled code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph._arguments import (
+    as_array,
+    check_finite,
+    check_range,
+    check_real,
+    exact_array,
+    float_dtype,
+    index_dtype,
+    row_of_entry,
+)
+from heatgraph.errors import InputError
+
+Array = npt.NDArray[Any]
+Merge = Literal["sum", "max"]
+
+_MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
+
+
+@dataclass
+class CSRBuilder:
+    """Entries of a matrix by row, on their way to canonical form.
+
+    `name` is what errors call the matrix, or "edge" for a list of edges; `weighted` is False when
+    the caller gave no weights, or only booleans.
+    """
+
+    matrix: sp.csr_array
+    name: str
+    weighted: bool
+
+    @classmethod
+    def read(cls, matrix: Any, name: str) -> CSRBuilder:
+        """Read a sparse or dense matrix."""
+        if not sp.issparse(matrix):
+            matrix = as_array(matrix, name)
+        if matrix.ndim != 2:
+            raise InputError(f"{name} must have two dimensions. Got shape {matrix.shape}.")
+        check_real(matrix.dtype, name)
+        number = float_dtype(matrix.dtype)
+        weighted = matrix.dtype.kind != "b"
+        if not sp.issparse(matrix):
+            return cls(sp.csr_array(matrix.astype(number, copy=False)), name, weighted)
+        if matrix.format not in ("csr", "csc", "bsr"):
+            try:
+                if matrix.format == "lil" and list(map(len, matrix.rows)) != list(
+                    map(len, matrix.data)
+                ):
+                    raise ValueError("its rows have more indices than values, or fewer")
+                coo = matrix.tocoo()
+            except (IndexError, ValueError) as error:
+                raise InputError(
+                    f"{name} is not a valid {matrix.format} matrix: {error}"
+                ) from error
+            return cls.from_coordinates(coo.row, coo.col, coo.data, matrix.shape, name)
+        _check_compressed(matrix, name)
+        rows = matrix if matrix.format == "csr" else matrix.tocsr()
+        arrays = (rows.data.astype(number), rows.indices.copy(), rows.indptr.copy())
+        return cls(sp.csr_array(arrays, shape=matrix.shape), name, weighted)
+
+    @classmethod
+    def from_coordinates(
+        cls, rows: Array, columns: Array, data: Array, shape: tuple[int, int], name: str
+    ) -> CSRBuilder:
+        """Read entry after entry, as in a COO matrix or a list of edges."""
+        where = "edge {}: node" if name == "edge" else name + " entry {}: index"
+        whole = rows.dtype.kind in "iu" and columns.dtype.kind in "iu"
+        if not whole or not len(rows) == len(columns) == len(data):
+            raise InputError(
+                f"{name} must have a whole row and column number for each value. Got "
+                f"{len(rows)} rows of {rows.dtype}, {len(columns)} columns of {columns.dtype} and "
+                f"{len(data)} values."
+            )
+        check_range(rows, shape[0], where)
+        check_range(columns, shape[1], where)
+        check_real(data.dtype, "weight" if name == "edge" else name)
+        index = index_dtype(max(shape))
+        coo = sp.coo_array(
+            (
+                data.astype(float_dtype(data.dtype), copy=False),
+                (rows.astype(index, copy=False), columns.astype(index, copy=False)),
+            ),
+            shape=shape,
+        )
+        # Keeps SciPy from adding up duplicates, which are ours to judge.
+        coo.has_canonical_format = True
+        return cls(coo.tocsr(), name, weighted=data.dtype.kind != "b")
+
+    def check_weights(self) -> None:
+        """Refuse weights that are negative or not finite."""
+        bad = np.flatnonzero(~((self.matrix.data >= 0) & np.isfinite(self.matrix.data)))
+        if len(bad):
+            raise InputError(
+                f"weights must be finite and not negative. {self._position(bad[0])} has "
+                f"{self.matrix.data[bad[0]]:g} ({len(bad):,} such in all); drop or mend them."
+            )
+
+    def merge_duplicates(self, how: Literal["error"] | Merge) -> int:
+        """Sort rows, merge repeated entries and tell how many there were.
+
+        With "error", entries may repeat but not contradict each other.
+        """
+        A = self.matrix
+        row_starts = np.zeros(len(A.indices), dtype=bool)
+        row_starts[A.indptr[:-1][np.diff(A.indptr) > 0]] = True
+        if not ((A.indices[1:] >= A.indices[:-1]) | row_starts[1:]).all():
+            A.sort_indices()
+        first = row_starts
+        first[1:] |= A.indices[1:] != A.indices[:-1]
+        starts = np.flatnonzero(first)
+        repeated = len(A.indices) - len(starts)
+        if not repeated:
+            return 0
+        if how == "error":
+            lowest = np.minimum.reduceat(A.data, starts)
+            conflicts = np.flatnonzero(lowest < np.maximum.reduceat(A.data, starts))
+            if len(conflicts):
+                raise InputError(
+                    f"{self._position(starts[conflicts[0]])} is given several times with different "
+                    f"weights ({len(conflicts):,} such edges in all). Pass duplicates='sum' or "
+                    "duplicates='max'."
+                )
+        self._keep(first, _MERGES[how].reduceat(A.data, starts))
+        return repeated
+
+    def drop_zeros(self) -> None:
+        """Drop stored zeros: a weight of zero is no edge."""
+        nonzero = self.matrix.data != 0
+        if not nonzero.all():
+            self._keep(nonzero, self.matrix.data[nonzero])
+
+    def _keep(self, kept: npt.NDArray[np.bool_], data: Array) -> None:
+        A = self.matrix
+        kept_before = np.concatenate([[0], np.cumsum(kept)])
+        self.matrix = sp.csr_array((data, A.indices[kept], kept_before[A.indptr]), shape=A.shape)
+
+    def _position(self, entry: int) -> str:
+        row, column = row_of_entry(self.matrix, entry), self.matrix.indices[entry]
+        return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
+
+
+def validate_features(features: Any, num_nodes: int) -> Any:
+    """Read features, dense or sparse: numbers, all finite, a row per node."""
+    if features is None:
+        return None
+    if sp.issparse(features):
+        entries = CSRBuilder.read(features, "features")
+        entries.merge_duplicates("sum")
+        X: Any = entries.matrix
+    else:
+        X = as_array(features, "features")
+        if X.ndim != 2:
+            raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
+        check_real(X.dtype, "features")
+        X = X.astype(float_dtype(X.dtype), copy=False)
+    if X.shape[0] != num_nodes:
+        raise InputError(
+            f"features must have one row per node, {num_nodes:,}. Got {X.shape[0]:,} rows."
+        )
+    if X.shape[1] == 0:
+        raise InputError("features have no columns. Pass features=None for a graph without any.")
+    check_finite(X, "features")
+    return X
+
+
+def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:
+    """Read names of nodes: distinct, and one per node."""
+    if node_ids is None:
+        return None
+    ids = exact_array(node_ids)
+    if ids.shape != (num_nodes,):
+        raise InputError(
+            f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
+        )
+    if ids.dtype.kind in "iuSU" and len(set(ids.tolist())) == num_nodes:
+        return ids
+    seen: set[Any] = set()
+    for position, name in enumerate(ids.tolist()):
+        try:
+            usable = name == name and name not in seen
+            seen.add(name)
+        except TypeError:
+            usable = False
+        if not usable:
+            raise InputError(
+                "node_ids must be distinct, and no NaN or list. "
+                f"Entry {position} is {name!r}, which is not, or was there before."
+            )
+    return ids
+
+
+def validate_feature_names(feature_names: Any, features: Any) -> list[str] | None:
+    """Read names of features: distinct texts, and one per column."""
+    if feature_names is None:
+        return None
+    names = list(feature_names)
+    expected = 0 if features is None else features.shape[1]
+    if len(names) != expected:
+        raise InputError(
+            f"feature_names must have one name per feature, {expected:,}. Got {len(names):,}."
+        )
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or name in seen:
+            raise InputError(
+                f"feature_names must be distinct texts. Entry {position} is {name!r}, which is "
+                "not, or was there before."
+            )
+        seen.add(name)
+    return [str(name) for name in names]
+
+
+def _check_compressed(matrix: Any, name: str) -> None:
+    """Check the index arrays of a CSR, CSC or BSR matrix."""
+    block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+    blocks = (matrix.shape[0] // block[0], matrix.shape[1] // block[1])
+    major, minor = blocks[::-1] if matrix.format == "csc" else blocks
+    indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+    if len(indptr) != major + 1:
+        raise InputError(
+            f"{name}.indptr must have {major + 1} entries for shape {matrix.shape}. "
+            f"Got {len(indptr)}."
+        )
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(falls):
+        at = 0 if indptr[0] != 0 else falls[0] + 1
+        raise InputError(
+            f"{name}.indptr must start at 0 and never fall. Got {indptr[at]} at position {at}."
+        )
+    if not indptr[-1] == len(indices) == len(matrix.data):
+        raise InputError(
+            f"{name}.indptr must end at the number of stored entries. It ends at {indptr[-1]}, "
+            f"with {len(indices)} indices and {len(matrix.data)} values."
+        )
+    check_range(indices, minor, name + ".indices[{}]: index")

@@ -1,0 +1,1 @@
+"""From labelled nodes to a classifier: scaling, search, softmax regression, explanations."""

@@ -1,0 +1,220 @@
+"""What a graph is like, and whether diffusion is likely to help on it.
+
+Diffusion makes neighbours alike, so it helps where neighbours belong together. Two numbers tell,
+both 0 if edges fell anywhere and 1 if they only joined like to like:
+
+    homophily  = (h - c) / (1 - c),
+
+where h is the share of edges between labelled nodes whose ends have the same label and c what it
+would be by chance, sum_k (d_k / d)^2 with d_k the labelled ends of class k; and
+
+    agreement  = sum_edges (x_u - m)(x_v - m)^T / sum_edges (|x_u - m|^2 + |x_v - m|^2) / 2,
+
+the correlation of features across edges, with m their mean over the ends of edges. Self-loops do
+not count in either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.graph import Graph, check_graph
+from heatgraph.learning._labels import Labels
+from heatgraph.theory import Spectrum, spectrum
+
+# Agreement of features is measured on so many edges.
+SAMPLED_EDGES = 20_000
+# Fewer edges between labelled nodes than this say little.
+FEW_EDGES = 30
+# Homophily or agreement above the first helps; homophily below the second does not. (Features that
+# do not agree may still do so once their noise is averaged out.)
+HELPS, HARDLY = 0.1, 0.05
+# Eigenvalues are computed to about this.
+SPECTRUM_TOL = 1e-3
+
+Verdict = Literal["likely", "unlikely", "unclear"]
+
+
+@dataclass(frozen=True)
+class Homophily:
+    """How much more often than by chance the ends of an edge share a label.
+
+    `share` of the `edges` between labelled nodes do, and `chance` would by chance; `value` is the
+    homophily of the module's docstring, and `error` its standard error.
+    """
+
+    edges: int
+    share: float
+    chance: float
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a graph is like; None stands for what cannot be measured on it.
+
+    Attributes
+    ----------
+    nodes, edges, self_loops, isolated, components, largest_component, features : int
+    mean_degree, median_degree, largest_degree : float
+        Numbers of neighbours, self-loops included.
+    spectrum : Spectrum or None
+        The smallest positive and the largest eigenvalue of L, with self-loops added.
+    classes : dict from label to count, or None
+    unlabelled : int
+    homophily : Homophily or None
+    agreement : float or None
+    verdict : {"likely", "unlikely", "unclear"}
+        Whether diffusion will help.
+    reason : str
+    """
+
+    nodes: int
+    edges: int
+    self_loops: int
+    isolated: int
+    components: int
+    largest_component: int
+    features: int
+    mean_degree: float
+    median_degree: float
+    largest_degree: int
+    spectrum: Spectrum | None
+    classes: dict[Any, int] | None
+    unlabelled: int
+    homophily: Homophily | None
+    agreement: float | None
+    verdict: Verdict
+    reason: str
+
+
+def describe(graph: Graph, y: Any = None) -> Statistics:
+    """Measure what a graph is like, and say whether diffusion is likely to help on it.
+
+    Parameters
+    ----------
+    graph : Graph
+    y : sequence of length n, optional
+        Labels, as in `DGCClassifier.fit`.
+
+    Examples
+    --------
+    >>> from heatgraph.datasets.catalogue import load_dataset
+    >>> karate = load_dataset("karate")
+    >>> found = describe(karate.graph, karate.labels)
+    >>> round(found.homophily.share, 2), found.verdict
+    (0.86, 'likely')
+    """
+    check_graph(graph)
+    neighbours = np.diff(graph.indptr)
+    sizes = np.bincount(graph.components)
+    classes, unlabelled, homophily = None, graph.num_nodes, None
+    if y is not None:
+        labels = Labels.read(y, graph.num_nodes)
+        known = np.flatnonzero(labels.known)
+        values = labels.classes(known)
+        codes = np.full(graph.num_nodes, -1, dtype=np.int64)
+        codes[known] = labels.encode(values, known)
+        counts = np.bincount(codes[known], minlength=len(values))
+        classes = dict(zip(values.tolist(), counts.tolist(), strict=True))
+        unlabelled = graph.num_nodes - len(known)
+        homophily = _homophily(graph, codes)
+    agreement = _agreement(graph)
+    verdict, reason = _advice(graph, homophily, agreement)
+    return Statistics(
+        nodes=graph.num_nodes,
+        edges=graph.num_edges,
+        self_loops=graph.num_self_loops,
+        isolated=graph.num_isolated,
+        components=len(sizes),
+        largest_component=int(sizes.max()),
+        features=graph.num_features,
+        mean_degree=float(neighbours.mean()),
+        median_degree=float(np.median(neighbours)),
+        largest_degree=int(neighbours.max()),
+        spectrum=_spectrum(graph),
+        classes=classes,
+        unlabelled=unlabelled,
+        homophily=homophily,
+        agreement=agreement,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _edges(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Both directions of every edge, without self-loops."""
+    src = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
+    proper = src != graph.indices
+    return src[proper], graph.indices[proper].astype(np.int64)
+
+
+def _homophily(graph: Graph, codes: npt.NDArray[np.int64]) -> Homophily | None:
+    src, dst = _edges(graph)
+    labelled = (codes[src] >= 0) & (codes[dst] >= 0)
+    src, dst = src[labelled], dst[labelled]
+    edges = len(src) // 2
+    if edges == 0:
+        return None
+    share = float((codes[src] == codes[dst]).mean())
+    ends = np.bincount(codes[src]) / len(src)
+    chance = float(ends @ ends)
+    if chance == 1:
+        return None
+    # As if one more edge had joined like to like, and one not: a few edges are no proof.
+    smoothed = (share * edges + 1) / (edges + 2)
+    error = float(np.sqrt(smoothed * (1 - smoothed) / edges)) / (1 - chance)
+    return Homophily(edges, share, chance, (share - chance) / (1 - chance), error)
+
+
+def _agreement(graph: Graph) -> float | None:
+    X = graph.features
+    src, dst = _edges(graph)
+    if X is None or len(src) == 0:
+        return None
+    if len(src) > SAMPLED_EDGES:
+        sample = np.random.default_rng(0).choice(len(src), SAMPLED_EDGES, replace=False)
+        src, dst = src[sample], dst[sample]
+    U, V = X[src].astype(np.float64), X[dst].astype(np.float64)
+    mean = (np.asarray(U.mean(axis=0)) + np.asarray(V.mean(axis=0))) / 2
+    square = float((U * U).sum() + (V * V).sum()) / (2 * len(src))
+    spread = square - float(mean @ mean)
+    if spread <= 1e-12 * square:
+        return None
+    across = float((U * V).sum()) / len(src) - float(mean @ mean)
+    return across / spread
+
+
+def _spectrum(graph: Graph) -> Spectrum | None:
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    try:
+        return spectrum(graph, tol=SPECTRUM_TOL)
+    except ArpackNoConvergence:
+        return None
+
+
+def _advice(
+    graph: Graph, homophily: Homophily | None, agreement: float | None
+) -> tuple[Verdict, str]:
+    if graph.num_edges == graph.num_self_loops:
+        return "unlikely", "there are no edges to diffuse along."
+    few = "too few edges join labelled nodes to tell by labels"
+    if homophily is not None and homophily.edges >= FEW_EDGES:
+        found = (
+            f"of {homophily.edges:,} edges between labelled nodes, {homophily.share:.0%} join the "
+            f"same label, where chance would give {homophily.chance:.0%}"
+        )
+        if homophily.value - 2 * homophily.error > HELPS:
+            return "likely", f"{found}."
+        if homophily.value + 2 * homophily.error < HARDLY:
+            return "unlikely", f"{found}: neighbours do not belong together."
+        few = found
+    if agreement is not None and agreement > HELPS:
+        return "likely", f"features of neighbours agree (correlation {agreement:.2f}); {few}."
+    return "unclear", f"{few}; `heatgraph tune` compares T = 0, no diffusion, with T > 0."

@@ -1,0 +1,160 @@
+"""Why a node got its score: exact shares of source nodes, features and pairs of the two.
+
+The score of node v for a class with weights theta and bias b is
+
+    score = b + sum_u sum_j r(S)[v, u] x_uj theta_j,
+
+where x are the scaled features. So each pair of a source node u and a feature j has a share in it,
+and summed over j or over u these are the shares of nodes and of features. All of them add up to the
+score. They take one row of the kernel r(S), which is one diffusion of one column.
+
+Without features each node is its own feature, x_uj = [u = j], and a source node is the only one in
+its pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.graph import Graph
+from heatgraph.learning.scaling import BLOCK_ROWS, Scaling
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Pairs = tuple[Array, Array, Floats]  # source nodes, features, shares
+
+# Dense features are looked at in blocks of this size.
+BLOCK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The shares of a node's score for one class.
+
+    Attributes
+    ----------
+    node, label
+        What is explained.
+    score, bias : float
+        ``score == bias + node_shares.sum() == bias + feature_shares.sum()``, to rounding.
+    probability : float
+    node_shares : array of shape (n,)
+    feature_shares : array of shape (d,), or None without features
+    nodes, features, pairs : lists of records
+        The largest shares by magnitude, as dictionaries, largest first; ``pandas.DataFrame(...)``
+        makes a table of each. `pairs` is empty without features.
+    """
+
+    node: Any
+    label: Any
+    score: float
+    bias: float
+    probability: float
+    node_shares: Floats
+    feature_shares: Floats | None
+    nodes: list[dict[str, Any]]
+    features: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"node {self.node} as {self.label!r}: score {self.score:.4f} "
+            f"(probability {self.probability:.1%}), bias {self.bias:+.4f}"
+        ]
+        parts = {"source nodes": self.nodes, "features": self.features, "pairs": self.pairs}
+        for title, records in parts.items():
+            if not records:
+                continue
+            rest = self.score - self.bias - sum(record["share"] for record in records)
+            lines.append(f"  {title}")
+            for record in records:
+                what = ", ".join(f"{key} {record[key]}" for key in record if key != "share")
+                lines.append(f"    {record['share']:+.4f}  {what}")
+            lines.append(f"    {rest:+.4f}  all others")
+        return "\n".join(lines)
+
+
+def explain(
+    graph: Graph,
+    scaling: Scaling,
+    kernel_row: Floats,
+    theta: Floats,
+    *,
+    node: int,
+    label: Any,
+    score: float,
+    bias: float,
+    probability: float,
+    top: int,
+) -> Explanation:
+    """Share out a score among the features and nodes of a graph.
+
+    `kernel_row` (n,) is the node's row of r(S), and `theta` (d,) the weights of the score.
+    """
+    names = graph.names
+    called = np.array(graph.feature_names or range(graph.num_features), dtype=object)
+    if graph.features is None:
+        by_node, by_feature, pairs = kernel_row * theta, None, _no_pairs()
+    else:
+        by_node, by_feature, pairs = _shares(graph.features, scaling, kernel_row, theta, top)
+    return Explanation(
+        node=names[node : node + 1].tolist()[0],
+        label=label,
+        score=score,
+        bias=bias,
+        probability=probability,
+        node_shares=by_node,
+        feature_shares=by_feature,
+        nodes=_records(top, by_node, node=names),
+        features=[] if by_feature is None else _records(top, by_feature, feature=called),
+        pairs=_records(top, pairs[2], node=names[pairs[0]], feature=called[pairs[1]]),
+    )
+
+
+def _shares(
+    X: Any, scaling: Scaling, kernel_row: Floats, theta: Floats, top: int
+) -> tuple[Floats, Floats, Pairs]:
+    """Shares of nodes (n,) and features (d,), and the largest of pairs."""
+    by_node, by_feature = np.empty(len(kernel_row)), np.zeros(len(theta))
+    pairs = _no_pairs()
+    step = BLOCK_ROWS if sp.issparse(X) else max(1, BLOCK_ENTRIES // len(theta))
+    for start in range(0, len(kernel_row), step):
+        block = slice(start, start + step)
+        rows = sp.coo_array(scaling.apply(X[block], np.dtype(np.float64)))
+        u, j = rows.row + start, rows.col
+        values = kernel_row[u] * rows.data * theta[j]
+        by_node[block] = np.bincount(rows.row, weights=values, minlength=rows.shape[0])
+        by_feature += np.bincount(j, weights=values, minlength=len(theta))
+        kept = _largest(values, top)
+        found = zip(pairs, (u[kept], j[kept], values[kept]), strict=True)
+        u, j, values = (np.concatenate(parts) for parts in found)
+        kept = _largest(values, top)
+        pairs = u[kept], j[kept], values[kept]
+    return by_node, by_feature, pairs
+
+
+def _no_pairs() -> Pairs:
+    return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+
+
+def _records(top: int, values: Floats, **names: Array) -> list[dict[str, Any]]:
+    """The largest shares, with the names of what has them."""
+    kept = _largest(values, top)
+    columns = {key: array[kept].tolist() for key, array in names.items()}
+    columns["share"] = values[kept].tolist()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _largest(values: Floats, top: int) -> npt.NDArray[np.int64]:
+    """Positions of the largest by magnitude, largest first, zeros left out."""
+    size = np.abs(values)
+    found = np.arange(len(size))
+    if top < len(size):
+        found = np.argpartition(-size, top - 1)[:top] if top else found[:0]
+    found = found[size[found] > 0]
+    return found[np.lexsort((found, -size[found]))]

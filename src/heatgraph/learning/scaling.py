@@ -1,0 +1,181 @@
+"""Scaling of features before they diffuse.
+
+A scaling learns what it needs from the training nodes alone and then treats each row by itself, so
+nothing leaks from other nodes, and other graphs with the same features can be scaled alike:
+
+==============  ====================================================================================
+"none"          features as they are
+"rows"          each row divided by its sum, as the paper does on citation graphs
+"sqrt"          the square roots of "rows": rows of unit length, in which frequent words weigh less
+"idf"           inverse document frequencies, then "rows"
+"idf-sqrt"      inverse document frequencies, then "sqrt"
+"standard"      each column less its mean, divided by its deviation, as the paper does on Reddit
+==============  ====================================================================================
+
+"rows" and its kin want features >= 0, and leave a row of zeros as it is. Sparse features stay
+sparse, for which reason "standard" divides their columns but takes no mean away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph.errors import InputError
+
+Array = npt.NDArray[Any]
+
+BY_ROW = ("rows", "sqrt", "idf", "idf-sqrt")
+SCALINGS = ("none", *BY_ROW, "standard")
+# Dense features with no more than this share of nonzeros are taken for counts or words.
+WORDY = 0.25
+BLOCK_ROWS = 1 << 14
+
+
+def candidate_scalings(X: Any, train: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """Name the scalings that suit features, the paper's choice first.
+
+    Words and counts (sparse, not negative) are scaled by row, anything else is standardised.
+    """
+    if X is None:
+        return ("none",)
+    values = X.data if sp.issparse(X) else X
+    wordy = sp.issparse(X) or np.count_nonzero(X[train]) <= WORDY * X[train].size
+    if wordy and (values.size == 0 or values.min() >= 0):
+        return BY_ROW
+    return ("standard",)
+
+
+def check_scaling(name: Any) -> None:
+    """Refuse what is not the name of a scaling, or "auto"."""
+    if not isinstance(name, str) or name not in (*SCALINGS, "auto"):
+        listed = ", ".join(map(repr, ("auto", *SCALINGS)))
+        raise InputError(f"feature_scaling must be one of {listed}. Got {name!r}.")
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A scaling by name, with what it learned: x -> finish(x * factor - shift).
+
+    `factor` and `shift` (d,) are None where a scaling has none; `finish` is what "rows" and "sqrt"
+    do to a row.
+    """
+
+    name: str
+    factor: npt.NDArray[np.float64] | None = None
+    shift: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def learn(cls, name: str, X: Any, train: npt.NDArray[np.int64]) -> Scaling:
+        """Take statistics from the rows `train` of features X."""
+        if X is None or name in ("none", "rows", "sqrt"):
+            return cls(name if X is not None else "none")
+        rows = X[train].astype(np.float64)
+        n = len(train)
+        if name == "standard":
+            # Divided by the largest first, so that no square can overflow.
+            peak = np.asarray(
+                abs(rows).max(axis=0).todense() if sp.issparse(rows) else np.abs(rows).max(axis=0)
+            ).ravel()
+            peak[peak == 0] = 1
+            rows = rows @ sp.diags_array(1 / peak) if sp.issparse(rows) else rows / peak
+            mean = np.asarray(rows.mean(axis=0)).ravel()
+            if sp.issparse(rows):
+                variance = np.asarray((rows**2).mean(axis=0)).ravel() - mean**2
+                # What is left of a constant column by cancellation is no deviation.
+                variance[variance <= 1e-12 * mean**2] = 0
+            else:
+                variance = rows.var(axis=0)
+                variance[rows.min(axis=0) == rows.max(axis=0)] = 0
+            factor = 1 / np.where(variance > 0, np.sqrt(variance) * peak, 1)
+            return cls(name, factor, None if sp.issparse(rows) else mean * peak * factor)
+        occurrences = np.asarray((rows != 0).sum(axis=0)).ravel()
+        return cls(name, np.log((1 + n) / (1 + occurrences)) + 1)
+
+    def check(self, num_features: int) -> None:
+        """Refuse statistics that do not go with the name, such as a file may contain."""
+        if self.name not in SCALINGS:
+            raise ValueError(f"{self.name!r} is no scaling")
+        needed = self.name == "standard" or self.name.startswith("idf")
+        if (self.factor is not None) != (needed and num_features > 0):
+            raise ValueError("a scaling lacks its factors, or has some that it needs not")
+        for statistic in (self.factor, self.shift):
+            if statistic is not None and (
+                statistic.shape != (num_features,) or not np.isfinite(statistic).all()
+            ):
+                raise ValueError("statistics of a scaling are not what they should be")
+
+    def apply(self, X: Any, dtype: np.dtype[Any]) -> Any:
+        """Scale features (n, d), sparse or dense, into new ones of `dtype`."""
+        if sp.issparse(X):
+            scaled = self._rows(X, 0, dtype)
+            _check_overflow(scaled.data)
+            return scaled
+        scaled = np.empty(X.shape, dtype=dtype)
+        for start in range(0, len(X), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            scaled[block] = self._rows(X[block], start, dtype)
+            _check_overflow(scaled[block])
+        return scaled
+
+    def times(self, X: Any, weights: Array) -> Array:
+        """Multiply scaled features by weights (d, c), without keeping them."""
+        product = np.empty((X.shape[0], weights.shape[1]), dtype=weights.dtype)
+        for start in range(0, len(product), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            with np.errstate(over="ignore", invalid="ignore"):
+                product[block] = self._rows(X[block], start, weights.dtype) @ weights
+            _check_overflow(product[block])
+        return product
+
+    def _rows(self, X: Any, start: int, dtype: np.dtype[Any]) -> Any:
+        """Scale some rows, the first of which is row `start`. What overflows becomes infinite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not sp.issparse(X):
+                return self._dense_rows(X, start).astype(dtype)
+            X = X.astype(dtype)
+            if self.factor is not None:
+                X.data *= self.factor.astype(dtype)[X.indices]
+            if self.name in BY_ROW:
+                self._check_not_negative(X, start)
+                X.data *= np.repeat(_shares(X).astype(dtype), np.diff(X.indptr))
+            return X.sqrt() if self.name.endswith("sqrt") else X
+
+    def _dense_rows(self, X: Array, start: int) -> Array:
+        if self.factor is not None:
+            X = X * self.factor
+        if self.shift is not None:
+            X = X - self.shift
+        if self.name in BY_ROW:
+            self._check_not_negative(X, start)
+            X = X * _shares(X)[:, np.newaxis]
+        return np.sqrt(X) if self.name.endswith("sqrt") else X
+
+    def _check_not_negative(self, X: Any, start: int) -> None:
+        values = X.data if sp.issparse(X) else X
+        if values.size == 0 or values.min() >= 0:
+            return
+        rows, columns = (X < 0).nonzero()
+        first = np.lexsort((columns, rows))[0]
+        raise InputError(
+            f"feature_scaling={self.name!r} needs features >= 0. Row {start + rows[first]}, column "
+            f"{columns[first]} is negative. Choose 'standard' or 'none'."
+        )
+
+
+def _shares(X: Any) -> npt.NDArray[np.float64]:
+    """One over the sum of each row, and 0 for a row of zeros."""
+    sums = np.asarray(X @ np.ones(X.shape[1]))
+    shares: npt.NDArray[np.float64] = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
+    return shares
+
+
+def _check_overflow(values: Array) -> None:
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"features exceed {values.dtype}. Scale them down, or pass dtype='float64'."
+        )

@@ -1,0 +1,339 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
+from heatgraph import diffusion as diffusion_module
+from heatgraph._engine import checkpoint
+from heatgraph._engine import reordering as locality
+from heatgraph._engine.checkpoint import fingerprint
+from heatgraph.errors import CollapseWarning, InputError
+
+BUDGET = 400_000
+
+
+def make(n=2000, d=200, seed=0, weighted=False):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, n, size=(2, 4 * n))
+    weights = random.uniform(1, 2, 4 * n) if weighted else None
+    X = random.normal(size=(n, d)).astype(np.float32)
+    return Graph.from_edges(*ends, weights, features=X, symmetrize="max", duplicates="max")
+
+
+@pytest.fixture
+def graph():
+    return make()
+
+
+def stopped_after(monkeypatch, panels):
+    """Have the work fail when so many panels are done, as if it were killed."""
+    run, done = diffusion_module._Task._panel, []
+
+    def run_panel(self, *args):
+        if len(done) == panels:
+            raise KeyboardInterrupt
+        done.append(args)
+        return run(self, *args)
+
+    monkeypatch.setattr(diffusion_module._Task, "_panel", run_panel)
+    return done
+
+
+class TestFiles:
+    def test_a_file_holds_what_memory_would(self, graph, tmp_path):
+        path = tmp_path / "X_T.npy"
+        written = diffuse(graph, 3.0, out=path)
+        assert isinstance(written, np.memmap)
+        assert not written.flags.writeable
+        assert_array_equal(written, diffuse(graph, 3.0))
+        assert_array_equal(np.load(path, allow_pickle=False), written)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["X_T.npy"]
+
+    @pytest.mark.parametrize("rows", [None, [3, 1, 1500], range(1500)])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_many_schemes_any_rows_and_panels(self, tmp_path, rows, dtype, weighted):
+        graph = make(weighted=weighted)
+        schemes = [Heat(1.0), Heat(2.0)]
+        options = {"rows": rows, "dtype": dtype, "memory_budget": 5_000_000}
+        path = str(tmp_path / "grid.npy")
+        course = plan(graph, scheme=schemes, out=path, **options)
+        assert course.panels_at_once == 1
+        wanted = diffuse_many(graph, schemes, rows=rows, dtype=dtype)
+        written = diffuse_many(graph, schemes, out=path, **options)
+        # Kernel rows meet the features in BLAS, whose sums depend on how many there are.
+        assert_allclose(written, wanted, atol=50 * np.finfo(dtype).eps)
+        assert np.load(path).shape == wanted.shape
+
+    def test_a_graph_without_features(self, tmp_path):
+        graph = make(n=300).with_features(None)
+        written = diffuse(graph, 1.0, out=tmp_path / "kernel.npy", memory_budget=BUDGET)
+        assert_array_equal(written, diffuse(graph, 1.0))
+
+    def test_sparse_features(self, graph, tmp_path):
+        graph = graph.with_features(sp.csr_array(np.maximum(graph.features, 0)))
+        written = diffuse(graph, 1.0, out=tmp_path / "X.npy", memory_budget=10 * BUDGET)
+        assert_array_equal(written, diffuse(graph, 1.0))
+
+    def test_an_old_file_is_replaced_at_the_end(self, graph, tmp_path, monkeypatch):
+        path = tmp_path / "X.npy"
+        path.write_bytes(b"old")
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 1)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+            assert path.read_bytes() == b"old"
+        diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert np.load(path).shape == (2000, 200)
+
+    def test_places_that_cannot_be_written_are_refused_before_any_work(self, graph, tmp_path):
+        (tmp_path / "folder").mkdir()
+        for wrong, words in (
+            (tmp_path / "nowhere" / "X.npy", "there is no folder"),
+            (tmp_path / "folder", "must name a file"),
+            ("", "must name a file"),
+        ):
+            for function in (plan, diffuse):
+                with pytest.raises(InputError, match=words):
+                    function(graph, 3.0, out=wrong)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+    def test_features_are_not_overwritten(self, graph, tmp_path):
+        np.save(tmp_path / "X.npy", graph.features)
+        mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
+        with pytest.raises(InputError, match="is where the features are"):
+            diffuse(mapped, 3.0, out=tmp_path / "X.npy")
+        written = diffuse(mapped, 3.0, out=tmp_path / "Y.npy")
+        assert_array_equal(written, diffuse(graph, 3.0))
+
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_no_rows(self, graph, tmp_path, count):
+        schemes = [Heat(1.0 + k) for k in range(count)]
+        written = diffuse_many(graph, schemes, rows=[], out=tmp_path / "X.npy")
+        assert written.shape == (count, 0, 200)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+
+    def test_features_beyond_the_budget_are_read_by_few(self, graph, tmp_path):
+        np.save(tmp_path / "X.npy", graph.features)
+        mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
+        options = {"out": tmp_path / "Y.npy", "memory_budget": 1_500_000}
+        course = plan(mapped, 3.0, **options)
+        assert course.panel_width > plan(graph, 3.0, **options).panel_width
+        assert course.memory <= 1_500_000
+        assert_array_equal(diffuse(mapped, 3.0, **options), diffuse(graph, 3.0))
+
+    @pytest.mark.parametrize("T", [3.0, 2000.0])
+    @pytest.mark.parametrize("reorder", [False, True])
+    @pytest.mark.parametrize("place", ["file", "array"])
+    def test_memory_is_as_planned(self, tmp_path, monkeypatch, place, reorder, T):
+        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        graph = make(n=20_000, d=64)
+        options = {"reorder": reorder, "n_threads": 1}
+        diffuse(graph.subgraph(range(50)), 3.0, **options)  # compiles
+        assert len(graph.components) == 20_000  # known before, and kept
+        out = tmp_path / "X.npy"
+        if place == "array":
+            out = np.empty((20_000, 64), dtype=np.float32)
+        need = plan(graph, T, out=out, **options).memory
+        tracemalloc.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)
+            diffuse(graph, T, out=out, **options)
+        _, taken = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert abs(taken - need) < 0.15 * need
+
+
+class TestResuming:
+    @pytest.mark.parametrize("panels", [0, 1, 3])
+    def test_what_is_there_is_not_computed_again(self, graph, tmp_path, monkeypatch, panels):
+        path = tmp_path / "X.npy"
+        count = len(plan(graph, 3.0, out=path, memory_budget=BUDGET).panels)
+        assert count > 4
+        with monkeypatch.context() as patch:
+            stopped_after(patch, panels)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        done = stopped_after(monkeypatch, None)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET, n_threads=1)
+        assert len(done) == count - panels
+        assert_array_equal(written, diffuse(graph, 3.0))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"T": 3.1},
+            {"tol": 1e-3},
+            {"self_loops": False},
+            {"dtype": np.float64},
+            {"memory_budget": BUDGET},
+            {"rows": range(1500)},
+            {"reorder": True},
+            {"scheme": "euler", "K": 9},
+        ],
+    )
+    def test_other_settings_are_refused(self, graph, tmp_path, monkeypatch, change):
+        path = tmp_path / "X.npy"
+        stopped_after(monkeypatch, 1)
+        # Wide enough for all of them to be cut into the same panels.
+        budget = 20 * BUDGET
+        with pytest.raises(KeyboardInterrupt):
+            diffuse(graph, 3.0, out=path, memory_budget=budget)
+        before = sorted(entry.name for entry in (tmp_path / "X.npy.unfinished").iterdir())
+        assert before
+        with pytest.raises(InputError, match="panels of another diffusion.*delete the folder"):
+            diffuse(graph, **{"T": 3.0, "memory_budget": budget, "out": path, **change})
+        assert sorted(e.name for e in (tmp_path / "X.npy.unfinished").iterdir()) == before
+
+    @pytest.mark.parametrize("part", ["edge", "weight", "feature"])
+    def test_other_data_are_refused(self, tmp_path, monkeypatch, part):
+        graph, path = make(weighted=True), tmp_path / "X.npy"
+        stopped_after(monkeypatch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            diffuse(graph, 3.0, out=path, memory_budget=3 * BUDGET)
+        A, X = graph.adjacency.tolil(), graph.features.copy()
+        if part == "feature":
+            X[-1, -1] = np.nextafter(X[-1, -1], np.float32(9))
+        elif part == "weight":
+            i, j = (ends[0] for ends in A.nonzero())
+            A[i, j] = A[j, i] = 3
+        else:
+            A[0, 1] = A[1, 0] = 0 if A[0, 1] else 1
+        with pytest.raises(InputError, match="panels of another diffusion"):
+            diffuse(Graph(A.tocsr(), X), 3.0, out=path, memory_budget=3 * BUDGET)
+
+    @pytest.mark.parametrize("length", [None, 0, 100])
+    def test_a_damaged_panel_is_computed_again(self, graph, tmp_path, monkeypatch, length):
+        path = tmp_path / "X.npy"
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 2)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        panel = next((tmp_path / "X.npy.unfinished").glob("*.safetensors"))
+        raw = bytearray(panel.read_bytes())
+        raw[-5] ^= 1
+        panel.write_bytes(raw[:length])
+        done = stopped_after(monkeypatch, None)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert len(done) == len(plan(graph, 3.0, memory_budget=BUDGET, out=path).panels) - 1
+        assert_array_equal(written, diffuse(graph, 3.0, n_threads=1))
+
+    def test_what_is_left_of_a_finished_run_is_not_taken_for_another(
+        self, graph, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "X.npy"
+
+        def killed(folder):
+            next(folder.glob("*.safetensors")).unlink()
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint.shutil, "rmtree", killed)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        with pytest.raises(InputError, match="panels of another diffusion"):
+            diffuse(graph, 4.0, out=path, memory_budget=BUDGET)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert_array_equal(written, diffuse(graph, 3.0))
+
+    def test_nothing_done_is_nothing_in_the_way(self, graph, tmp_path, monkeypatch):
+        path = tmp_path / "X.npy"
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 0)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, out=path)
+        assert_array_equal(diffuse(graph, 4.0, out=path), diffuse(graph, 4.0))
+
+    def test_an_order_that_is_known_by_now_changes_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        graph, path = make(), tmp_path / "X.npy"
+        options = {"out": path, "reorder": True, "memory_budget": 3 * BUDGET}
+        with monkeypatch.context() as patch:
+            stopped_after(patch, 1)
+            with pytest.raises(KeyboardInterrupt):
+                diffuse(graph, 3.0, **options)
+        assert "arrangement" in graph.cache
+        assert_allclose(diffuse(graph, 3.0, **options), diffuse(graph, 3.0), atol=1e-5)
+
+    def test_a_full_disk_keeps_what_is_done(self, graph, tmp_path, monkeypatch):
+        path, write = tmp_path / "X.npy", checkpoint.write_tensors
+        written = []
+
+        def full(file, *args):
+            if len(written) == 2:
+                raise OSError(28, "No space left on device")
+            written.append(file)
+            write(file, *args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint, "write_tensors", full)
+            with pytest.raises(OSError, match="No space left"):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert len(list((tmp_path / "X.npy.unfinished").glob("*.safetensors"))) == 2
+        assert_array_equal(diffuse(graph, 3.0, out=path, memory_budget=BUDGET), diffuse(graph, 3.0))
+
+
+JOB = """
+import sys, numpy as np
+sys.path.insert(0, {tests!r})
+from test_checkpoint import BUDGET, make
+from heatgraph import diffuse
+diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_kill_9_at_any_moment(tmp_path):
+    graph, path = make(n=20_000), tmp_path / "X.npy"
+    folder = tmp_path / "X.npy.unfinished"
+    code = JOB.format(tests=os.path.dirname(__file__), path=str(path))
+    random = np.random.default_rng(0)
+    for kill in range(3):
+        process = subprocess.Popen([sys.executable, "-c", code])
+        started = time.monotonic()
+        before = len(list(folder.glob("*.safetensors")))
+        while len(list(folder.glob("*.safetensors"))) == before and process.poll() is None:
+            assert time.monotonic() - started < 60
+            time.sleep(0.005)
+        time.sleep(random.uniform(0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if path.exists():
+            break
+        there = list(folder.glob("*.safetensors"))
+        assert len(there) > kill
+    assert_array_equal(
+        diffuse(graph, 30.0, out=path, memory_budget=10 * BUDGET), diffuse(graph, 30.0)
+    )
+    assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+
+
+def test_fingerprints_tell_everything_apart():
+    A = sp.csr_array(np.eye(3))
+    parts = [
+        (), (None,), (1,), ("1",), (1, 2), (np.arange(3),), (np.arange(3.0),),
+        (np.arange(3)[:, np.newaxis],), (np.arange(4),), (A,), (2 * A,), (A, None), (np.empty(0),),
+        (sp.csr_array((3, 3)),), (np.array([0, 1]), np.array([2])),
+        (np.array([0]), np.array([1, 2])),
+    ]  # fmt: skip
+    marks = [fingerprint(*part) for part in parts]
+    assert len(set(marks)) == len(marks)
+    assert marks == [fingerprint(*part) for part in parts]
+    X = np.arange(12.0).reshape(4, 3)
+    assert fingerprint(X) == fingerprint(np.asfortranarray(X))
+
+
+def test_blocks_of_a_fingerprint_do_not_matter(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(100, 7))
+    mark = fingerprint(X)
+    monkeypatch.setattr(checkpoint, "BLOCK_BYTES", 100)
+    assert fingerprint(X) == mark

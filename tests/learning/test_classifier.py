@@ -1,0 +1,733 @@
+"""The estimator, from labels to predictions, against its definition written out densely."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.special
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracles import dense_operator, response_matrix, softmax_optimum
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from strategies import graphs, planted, schemes, seeds
+
+import heatgraph as hg
+from heatgraph import DGCClassifier, Graph, load
+from heatgraph.errors import (
+    CollapseWarning,
+    ConvergenceWarning,
+    FileFormatError,
+    InputError,
+    StabilityWarning,
+    UnknownClassWarning,
+)
+from heatgraph.learning import _softmax_regression as heads
+from heatgraph.learning.scaling import Scaling
+
+GRAPH, LABELS = planted()
+TRAIN, VAL, TEST = np.arange(15), np.arange(15, 45), np.arange(45, 90)
+FIXED = {"T": 3.0, "weight_decay": 1e-3}
+
+
+def fitted(graph=GRAPH, y=LABELS, train=TRAIN, val=None, **parameters):
+    return DGCClassifier(**(FIXED | parameters)).fit(graph, y, train=train, val=val)
+
+
+def by_definition(clf, graph):
+    """r(S) X Theta + b, with dense matrices."""
+    R = response_matrix(dense_operator(graph.adjacency.toarray(), clf.self_loops_), clf.scheme_)
+    X = np.eye(graph.num_nodes)
+    if graph.features is not None:
+        X = clf.scaling_.apply(graph.features, np.dtype(np.float64))
+        X = X.toarray() if sp.issparse(X) else X
+    return R @ X @ clf.coef_.T.astype(np.float64) + clf.intercept_
+
+
+@pytest.mark.parametrize("kind", ["words", "dense", None])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_fit_is_softmax_regression_on_diffused_features(kind, dtype):
+    graph, labels = planted(kind=kind)
+    clf = fitted(graph, labels, dtype=dtype)
+    R = response_matrix(dense_operator(graph.adjacency.toarray()), hg.Heat(3.0))
+    X = np.eye(90)
+    if kind:
+        X = Scaling.learn(clf.feature_scaling_, graph.features, TRAIN).apply(
+            graph.features, np.dtype(np.float64)
+        )
+        X = X.toarray() if sp.issparse(X) else X
+    optimum, _ = softmax_optimum((R @ X)[TRAIN], LABELS[TRAIN], 3, 1e-3)
+    tolerance = {"float32": 2e-3, "float64": 1e-4}[dtype] * np.abs(optimum).max()
+    np.testing.assert_allclose(clf.coef_.T, optimum[:-1], atol=tolerance)
+    np.testing.assert_allclose(clf.intercept_, optimum[-1], atol=tolerance)
+    assert clf.coef_.dtype == dtype
+
+
+@given(graphs(), schemes, st.booleans(), st.integers(2, 3), seeds)
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
+def test_scores_are_the_definition(graph, scheme, self_loops, C, seed):
+    assume(graph.num_nodes >= C)
+    y = np.arange(graph.num_nodes) % C
+    clf = DGCClassifier(
+        scheme=scheme,
+        self_loops=self_loops,
+        weight_decay=0.1,
+        feature_scaling="none",
+        dtype="float64",
+        tol=1e-12,
+    ).fit(graph, y)
+    scores = by_definition(clf, graph)
+    np.testing.assert_allclose(clf._scores(graph, None), scores, atol=1e-9)
+    probabilities = scipy.special.softmax(scores, axis=1)
+    np.testing.assert_allclose(clf.predict_proba(), probabilities, atol=1e-9)
+    expected = scores[:, 1] - scores[:, 0] if C == 2 else scores
+    np.testing.assert_allclose(clf.decision_function(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["words", "dense", None])
+def test_it_classifies(kind):
+    graph, labels = planted(kind=kind)
+    clf = fitted(graph, labels)
+    assert clf.score(graph, labels, nodes=TEST) > 0.85
+    assert clf.score(None, labels, nodes=np.isin(np.arange(90), TEST)) == clf.score(
+        graph, labels, nodes=TEST
+    )
+
+
+def test_nodes_are_rows_of_the_whole():
+    clf = fitted()
+    for name in ("predict", "predict_proba", "decision_function"):
+        whole = getattr(clf, name)()
+        np.testing.assert_array_equal(getattr(clf, name)(nodes=[7, 3, 3]), whole[[7, 3, 3]])
+        np.testing.assert_array_equal(getattr(clf, name)(GRAPH, TEST), whole[TEST])
+        assert len(getattr(clf, name)(nodes=[])) == 0
+
+
+def test_unlabelled_nodes_need_no_train():
+    y = [str(c) if i in TRAIN else None for i, c in enumerate(LABELS)]
+    by_missing, by_train = fitted(y=y, train=None), fitted()
+    np.testing.assert_array_equal(by_missing.coef_, by_train.coef_)
+    assert by_missing.predict().tolist() == [str(c) for c in by_train.predict()]
+
+
+@pytest.mark.parametrize(
+    "names", [[3, 7, 12], ["x", "y", "z"], [3, 7, "x"], [0.0, 1.0, 5.0], [2**60, 2**60 + 1, 5]]
+)
+def test_labels_come_back_unchanged(names):
+    y = np.array([names[c] for c in LABELS], dtype=object if names == [3, 7, "x"] else None)
+    predicted = fitted(y=y).predict()
+    assert set(predicted.tolist()) == set(names)
+    expected = [names[c] for c in fitted().predict()]
+    order = sorted(names, key=lambda name: (type(name).__name__, name))
+    if order == names:
+        assert predicted.tolist() == expected
+    assert fitted(y=y).score(None, y, TEST) > 0.85
+
+
+def test_two_classes_have_one_score():
+    labels = LABELS == 1
+    clf = fitted(y=labels)
+    assert clf.decision_function().shape == (90,)
+    assert clf.predict_proba().shape == (90, 2)
+    assert clf.predict().dtype == bool
+    np.testing.assert_array_equal(clf.predict(), clf.decision_function() > 0)
+    np.testing.assert_allclose(
+        clf.predict_proba()[:, 1], scipy.special.expit(clf.decision_function()), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("kind", ["words", "dense"])
+def test_the_inductive_setting(kind):
+    """Fitted to the training part alone, it labels the whole graph, and nothing has leaked."""
+    graph, labels = planted(kind=kind)
+    part = np.arange(0, 90, 2)
+    clf = fitted(graph.subgraph(part), labels[part], train=None)
+    assert clf.score(graph, labels, nodes=np.arange(1, 90, 2)) > 0.8
+    np.testing.assert_allclose(
+        clf.predict_proba(graph),
+        scipy.special.softmax(by_definition(clf, graph), axis=1),
+        atol=1e-4,
+    )
+    other = graph.features.toarray() if sp.issparse(graph.features) else graph.features.copy()
+    other[1::2] = 5
+    again = fitted(graph.with_features(other).subgraph(part), labels[part], train=None)
+    np.testing.assert_allclose(again.coef_, clf.coef_, atol=1e-6)
+
+
+def test_predicting_diffuses_a_column_per_class(monkeypatch):
+    seen = []
+
+    def watch(graph, **options):
+        seen.append(graph.num_features)
+        return hg.diffuse(graph, **options)
+
+    clf = fitted()
+    monkeypatch.setattr("heatgraph.learning.classifier.diffuse", watch)
+    clf.predict()
+    assert seen == [3]
+    clf.explain(0)
+    assert seen == [3, 0]
+
+
+def test_published_protocol_is_literal_steps_and_adam():
+    """K literal steps give the same head and the same predictions."""
+    clf = fitted(T=2.0, K=40, solver="adam", learning_rate=0.2, weight_decay=1e-4, random_state=3)
+    assert clf.scheme_ == hg.Euler(2.0, 40)
+    assert clf.K_ == 40
+    scaled = GRAPH.with_features(clf.scaling_.apply(GRAPH.features, np.dtype(np.float32)))
+    X = hg.diffuse(scaled, 2.0, 40, method="steps")
+    seed = np.random.RandomState(3).randint(2**31)
+    head = heads.adam(X[np.newaxis, TRAIN], LABELS[TRAIN], 3, [1e-4], [0.2], epochs=100, seed=seed)
+    scores = X @ head.Theta[0, 0] + head.bias[0, 0]
+    np.testing.assert_allclose(clf.decision_function(), scores, atol=2e-3)
+    assert (scores.argmax(axis=1) == clf.predict()).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "scheme"),
+    [
+        ({"T": 2.0}, hg.Heat(2.0)),
+        ({"T": 2.0, "K": 5}, hg.Euler(2.0, 5)),
+        ({"T": 2.0, "K": 5, "scheme": "rk4"}, hg.RungeKutta4(2.0, 5)),
+        ({"T": "auto", "scheme": hg.SGC(2)}, hg.SGC(2)),
+        ({"T": "auto", "scheme": hg.PersonalizedPageRank(0.1)}, hg.PersonalizedPageRank(0.1)),
+    ],
+)
+def test_schemes(parameters, scheme):
+    clf = fitted(**parameters)
+    assert clf.scheme_ == scheme
+    assert getattr(scheme, "T", None) == clf.T_
+    assert clf.search_ == []
+
+
+def test_seeds():
+    def weights(state):
+        return fitted(solver="adam", random_state=state, epochs=3).coef_
+
+    np.testing.assert_array_equal(weights(5), weights(5))
+    np.testing.assert_array_equal(weights(None), weights(None))
+    np.testing.assert_array_equal(
+        weights(np.random.default_rng(1)), weights(np.random.default_rng(1))
+    )
+    np.testing.assert_array_equal(
+        weights(np.random.RandomState(1)), weights(np.random.RandomState(1))
+    )
+    assert (weights(5) != weights(6)).any()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_refitting_gives_the_same_and_changes_no_input(solver):
+    graph, labels = planted(kind="dense")
+    X, y = graph.features.copy(), labels.copy()
+    clf = DGCClassifier(solver=solver, T=[1.0, 3.0], weight_decay=[1e-3, 1e-1], epochs=5)
+    before = {name: copy.deepcopy(value) for name, value in clf.get_params().items()}
+    first = clf.fit(graph, labels, TRAIN, VAL).predict_proba()
+    records = clf.search_
+    np.testing.assert_array_equal(clf.fit(graph, labels, TRAIN, VAL).predict_proba(), first)
+    assert clf.search_ == records
+    assert clf.get_params() == before
+    np.testing.assert_array_equal(graph.features, X)
+    np.testing.assert_array_equal(labels, y)
+
+
+def test_the_number_of_threads_changes_nothing():
+    one, two = (DGCClassifier(n_threads=k).fit(GRAPH, LABELS, TRAIN, VAL) for k in (1, 2))
+    assert one.search_ == two.search_
+    assert one.T_ == two.T_
+    np.testing.assert_allclose(one.predict_proba(), two.predict_proba(), atol=1e-6)
+
+
+def test_clone_params_and_repr():
+    clf = fitted(T=2.0, K=[5, 9], scheme=["euler", "rk4"])
+    copied = clone(clf)
+    assert copied.get_params() == clf.get_params()
+    assert not hasattr(copied, "coef_")
+    assert copied.set_params(T=1.0).T == 1.0
+    assert repr(DGCClassifier(T=2.0)) == "DGCClassifier(T=2.0)"
+
+
+@pytest.mark.parametrize("dump", [pickle.dumps, cloudpickle.dumps])
+def test_pickles(dump):
+    clf = fitted()
+    again = pickle.loads(dump(clf))
+    np.testing.assert_array_equal(again.predict_proba(), clf.predict_proba())
+
+
+def test_joblib(tmp_path):
+    clf = fitted()
+    joblib.dump(clf, tmp_path / "model")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "model").predict(), clf.predict())
+    results = joblib.Parallel(n_jobs=2)(joblib.delayed(fitted)(T=T) for T in (1.0, 2.0))
+    np.testing.assert_array_equal(results[1].coef_, fitted(T=2.0).coef_)
+
+
+def test_many_threads_predict_the_same_bits():
+    clf = fitted()
+    with ThreadPoolExecutor(16) as pool:
+        results = list(pool.map(lambda _: clf.predict_proba(), range(32)))
+    assert all((result == results[0]).all() for result in results)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"T": "often"}, "T must be a finite number >= 0. Got 'often'"),
+        ({"T": -1.0}, "T must be a finite number >= 0. Got -1.0"),
+        ({"T": []}, "T is an empty list"),
+        ({"K": 0}, "K must be at least 1"),
+        ({"T": "auto", "K": 0}, "K must be at least 1"),
+        ({"K": 2.5}, "K must be a whole number"),
+        ({"scheme": "explicit"}, "scheme must be one of 'heat', 'euler', 'rk4'"),
+        ({"scheme": "heat", "K": 3}, "takes no K"),
+        ({"scheme": "rk4"}, "needs a number of steps"),
+        ({"scheme": hg.SGC(2)}, "scheme objects have their own T and K"),
+        ({"self_loops": "yes"}, "self_loops must be True or False. Got 'yes'"),
+        ({"feature_scaling": "row"}, "feature_scaling must be one of 'auto', 'none'"),
+        ({"solver": "sgd"}, "solver must be 'lbfgs' or 'adam'. Got 'sgd'"),
+        ({"learning_rate": 0}, "learning_rate must be a finite number > 0. Got 0"),
+        ({"epochs": 0}, "epochs must be a whole number >= 1. Got 0"),
+        ({"weight_decay": -1}, "weight_decay must be a finite number >= 0. Got -1"),
+        ({"weight_decay": [1, np.nan]}, "weight_decay must be a finite number >= 0. Got nan"),
+        ({"weight_decay": True}, "weight_decay must be a finite number >= 0. Got True"),
+        ({"tol": 0}, "tol must be a number"),
+        ({"dtype": "int8"}, "dtype must be float32 or float64"),
+        ({"n_threads": 0}, "n_threads must be a whole number"),
+        ({"memory_budget": "much"}, "memory_budget must be"),
+        ({"calibrate": "yes"}, "calibrate must be True, False or 'auto'"),
+        ({"random_state": "seed"}, "cannot be used to seed"),
+    ],
+)
+def test_parameters_that_cannot_be(parameters, message):
+    clf = DGCClassifier(**(FIXED | parameters))
+    with pytest.raises(ValueError, match=message):
+        clf.fit(GRAPH, LABELS, TRAIN)
+    assert not hasattr(clf, "coef_")
+
+
+def test_graphs_that_cannot_be():
+    with pytest.raises(InputError, match=r"Got csr_array; Graph\(adjacency, features\) makes one"):
+        DGCClassifier().fit(GRAPH.adjacency, LABELS)
+    clf = fitted()
+    with pytest.raises(InputError, match="fitted with 12 features per node. Got a graph with 3"):
+        clf.predict(GRAPH.with_features(np.ones((90, 3))))
+    with pytest.raises(InputError, match="fitted with 12 features per node. Got a graph with 0"):
+        clf.predict(GRAPH.with_features(None))
+    with pytest.raises(InputError, match=r"must be a heatgraph.Graph. Got ndarray"):
+        clf.predict(np.ones((90, 12)))
+    alone = fitted(GRAPH.with_features(None))
+    with pytest.raises(InputError, match="without features, so .* graph of 90 nodes"):
+        alone.predict(planted(n=60, kind=None)[0])
+    with pytest.raises(InputError, match="no labelled node to score"):
+        clf.score(None, np.full(90, -1))
+    with pytest.raises(InputError, match="nodes names nodes without a label"):
+        clf.score(None, np.full(90, -1), nodes=[1])
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function", "explain"])
+def test_not_fitted(name):
+    with pytest.raises(NotFittedError):
+        getattr(DGCClassifier(), name)(GRAPH)
+    with pytest.raises(NotFittedError):
+        DGCClassifier().save("model")
+
+
+def test_a_label_never_seen_in_training_counts_as_wrong():
+    y = LABELS.astype(object)
+    y[50] = "new"
+    clf = fitted()
+    assert clf.score(None, y, nodes=[50]) == 0
+
+
+def test_warnings(monkeypatch):
+    with pytest.warns(StabilityWarning, match="smallest stable K for this T is 3"):
+        fitted(K=2)
+    with pytest.warns(CollapseWarning):
+        fitted(T=5000.0)
+    y = np.where(np.isin(np.arange(90), TRAIN), LABELS, 9)
+    with pytest.warns(UnknownClassWarning, match="1 of the classes .*: 9"):
+        fitted(y=y, val=VAL)
+    monkeypatch.setattr(heads, "MOST_ITERATIONS", 2)
+    with pytest.warns(ConvergenceWarning, match="weight_decay=1e-07 .*Choose a larger one"):
+        clf = fitted(weight_decay=1e-7)
+    assert clf.converged_ is False
+
+
+def test_a_small_budget_is_kept_or_refused():
+    with pytest.raises(hg.errors.MemoryBudgetError, match="needs .*, budget 1.0 kB"):
+        fitted(memory_budget=1000)
+    assert fitted(memory_budget="1MB").score(None, LABELS, TEST) > 0.85
+
+
+def test_awkward_graphs():
+    """No edges, and as many nodes as classes."""
+    edgeless = Graph(sp.csr_array((4, 4)), features=np.eye(4))
+    clf = DGCClassifier().fit(edgeless, [0, 1, -1, -1])
+    assert clf.predict().tolist()[:2] == [0, 1]
+    assert np.isfinite(clf.predict_proba()).all()
+
+
+# Explanations
+
+
+@given(graphs(max_nodes=10), st.integers(2, 3), st.booleans(), seeds)
+def test_shares_add_up_to_the_decision_function(graph, C, self_loops, seed):
+    assume(graph.num_nodes >= C)
+    check_shares(graph, C, self_loops)
+
+
+@given(graphs(max_nodes=10, featureless=True), st.integers(2, 3), st.booleans())
+def test_shares_add_up_without_features(graph, C, self_loops):
+    assume(graph.num_nodes >= C)
+    check_shares(graph, C, self_loops)
+
+
+def check_shares(graph, C, self_loops):
+    y = np.arange(graph.num_nodes) % C
+    clf = DGCClassifier(
+        T=1.5, weight_decay=0.1, self_loops=self_loops, feature_scaling="none", dtype="float64"
+    ).fit(graph, y)
+    everything = max(1, graph.num_nodes * max(1, graph.num_features))
+    decision = clf.decision_function()
+    for node in range(min(3, graph.num_nodes)):
+        for label in range(C):
+            explained = clf.explain(node, label=label, top=everything)
+            score = decision[node] * (1 if label else -1) if C == 2 else decision[node, label]
+            assert explained.score == pytest.approx(score, abs=1e-5)
+            assert explained.bias + explained.node_shares.sum() == pytest.approx(score, abs=1e-5)
+            parts = [explained.nodes]
+            if graph.features is not None:
+                total = explained.bias + explained.feature_shares.sum()
+                assert total == pytest.approx(score, abs=1e-5)
+                parts += [explained.features, explained.pairs]
+            for records in parts:
+                listed = explained.bias + sum(record["share"] for record in records)
+                assert listed == pytest.approx(score, abs=1e-5)
+            assert explained.probability == pytest.approx(
+                clf.predict_proba(nodes=[node])[0, label], abs=1e-6
+            )
+
+
+def test_shares_are_what_the_formula_says(monkeypatch):
+    monkeypatch.setattr("heatgraph.learning.explanation.BLOCK_ROWS", 7)
+    monkeypatch.setattr("heatgraph.learning.explanation.BLOCK_ENTRIES", 40)
+    for kind in ("words", "dense"):
+        graph, labels = planted(kind=kind)
+        clf = fitted(graph, labels)
+        explained = clf.explain(20, top=4)
+        R = response_matrix(dense_operator(graph.adjacency.toarray()), clf.scheme_)
+        X = clf.scaling_.apply(graph.features, np.dtype(np.float64))
+        X = X.toarray() if sp.issparse(X) else X
+        shares = R[20][:, np.newaxis] * X * clf.coef_[clf.predict()[20]]
+        np.testing.assert_allclose(explained.node_shares, shares.sum(axis=1), atol=1e-5)
+        np.testing.assert_allclose(explained.feature_shares, shares.sum(axis=0), atol=1e-5)
+        largest = np.sort(np.abs(shares).ravel())[::-1][:4]
+        found = [abs(record["share"]) for record in explained.pairs]
+        np.testing.assert_allclose(found, largest, atol=1e-5)
+        for record in explained.pairs:
+            assert record["share"] == pytest.approx(
+                shares[record["node"], record["feature"]], abs=1e-5
+            )
+
+
+def test_explanations_are_readable():
+    graph = Graph(GRAPH.adjacency, GRAPH.features, node_ids=[f"paper {i}" for i in range(90)])
+    clf = fitted(graph, np.array(["art", "law", "sea"])[LABELS])
+    explained = clf.explain(20, top=2)
+    assert explained.node == "paper 20"
+    assert explained.label == clf.predict()[20]
+    text = repr(explained)
+    assert text.startswith(f"node paper 20 as {explained.label!r}: score ")
+    for part in ("source nodes", "features", "pairs", "all others", "node paper "):
+        assert part in text
+    assert [list(record) for record in explained.pairs] == [["node", "feature", "share"]] * 2
+    with pytest.raises(InputError, match=r"one of the classes \['art', 'law', 'sea'\]. Got 'war'"):
+        clf.explain(20, label="war")
+    with pytest.raises(InputError, match="node 90 is outside 0..89"):
+        clf.explain(90)
+    with pytest.raises(InputError, match="top must be a whole number >= 1"):
+        clf.explain(1, top=0)
+
+
+# Calibration
+
+
+@pytest.mark.parametrize("val", [VAL, None])
+def test_a_temperature_mends_overconfidence(val):
+    graph, labels = planted(n=400, kind="dense", noise=3.0)
+    train = np.arange(60)
+    val = None if val is None else np.arange(60, 200)
+    hot = DGCClassifier(T=0.5, weight_decay=1e-6, calibrate=True).fit(graph, labels, train, val)
+    raw = DGCClassifier(T=0.5, weight_decay=1e-6, calibrate=False).fit(graph, labels, train, val)
+    assert hot.temperature_ > 1
+    assert raw.temperature_ == 1
+    np.testing.assert_array_equal(hot.predict(), raw.predict())
+    np.testing.assert_array_equal(hot.decision_function(), raw.decision_function())
+    test = np.arange(200, 400)
+    errors = [
+        hg.expected_calibration_error(clf.predict_proba(nodes=test), labels[test])
+        for clf in (hot, raw)
+    ]
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_when_to_calibrate():
+    assert fitted().temperature_ == 1
+    assert fitted(calibrate=True).temperature_ != 1
+    assert fitted(calibrate=np.True_).temperature_ != 1
+    assert fitted(val=VAL).temperature_ != 1
+    assert fitted(val=VAL, calibrate=False).temperature_ == 1
+    assert fitted(T=[1.0, 2.0]).temperature_ != 1
+
+
+# Saving
+
+
+@pytest.mark.parametrize("kind", ["words", "dense", None])
+@pytest.mark.parametrize("names", [[3, 7, 12], ["x", "yy", "zß"], [3, 7, "x"], [0.0, 1.0, 5.0]])
+def test_a_saved_model_predicts_the_same_bits(tmp_path, kind, names):
+    graph, labels = planted(kind=kind)
+    y = np.empty(90, dtype=object)
+    y[:] = [names[c] for c in labels]
+    clf = DGCClassifier(T=[1.0, 2.0], weight_decay=1e-3, calibrate=True).fit(graph, y, TRAIN, VAL)
+    path = tmp_path / "model.safetensors"
+    clf.save(path)
+    again = load(path)
+    assert again.get_params() == clf.get_params()
+    assert again.search_ == clf.search_
+    assert again.classes_.tolist() == clf.classes_.tolist()
+    assert again.classes_.dtype == clf.classes_.dtype
+    for name in ("T_", "K_", "scheme_", "self_loops_", "weight_decay_", "feature_scaling_",
+                 "temperature_", "converged_", "n_features_in_", "learning_rate_"):  # fmt: skip
+        assert getattr(again, name) == getattr(clf, name), name
+    other = graph if kind is None else planted(n=60, seed=5, kind=kind)[0]
+    for new in (graph, other):
+        np.testing.assert_array_equal(again.predict_proba(new), clf.predict_proba(new))
+        np.testing.assert_array_equal(again.predict(new), clf.predict(new))
+    assert repr(again.explain(3, graph=graph)) == repr(clf.explain(3))
+    with pytest.raises(InputError, match="has no graph of its own: pass graph="):
+        again.predict()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"T": 2.0, "K": 3, "scheme": "rk4", "self_loops": False},
+        {"T": "auto", "scheme": [hg.SGC(2), hg.PersonalizedPageRank(0.1)]},
+        {"weight_decay": np.array([0.1, 1.0]), "random_state": np.int64(3)},
+        {"dtype": np.float64, "memory_budget": "1GB", "n_threads": 1},
+        {"dtype": float, "T": np.array(2.0)},
+    ],
+)
+def test_all_parameters_can_be_saved(tmp_path, parameters):
+    clf = fitted(**parameters)
+    clf.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
+    again.fit(GRAPH, LABELS, TRAIN)
+    np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
+
+
+def test_a_generator_is_not_saved(tmp_path):
+    clf = fitted(random_state=np.random.default_rng(0))
+    clf.save(tmp_path / "model")
+    assert load(tmp_path / "model").random_state is None
+
+
+def test_loading_an_unstable_model_warns_no_more(tmp_path):
+    with pytest.warns(StabilityWarning):
+        clf = fitted(K=2)
+    clf.save(tmp_path / "model")
+    assert load(tmp_path / "model").scheme_ == clf.scheme_
+
+
+def test_the_graph_is_not_in_the_file(tmp_path):
+    fitted(GRAPH).save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 10_000
+
+
+def test_a_file_that_lacks_something_is_refused(tmp_path):
+    from heatgraph._io.tensor_file import write_tensors
+
+    write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {"bias": np.zeros(3)})
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(tmp_path / "model")
+
+
+def crafted(tmp_path, **changes):
+    """A file of ours with a valid checksum, and something in it that cannot be."""
+    from heatgraph._io.tensor_file import write_tensors
+    from heatgraph.learning._serialization import serialize_model
+
+    content, tensors = serialize_model(fitted(feature_scaling="idf"))
+    for name, value in changes.items():
+        if name in tensors:
+            tensors[name] = value
+        else:
+            content[name] = value
+    write_tensors(tmp_path / "model", "DGCClassifier", content, tensors)
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Theta": np.zeros(12, dtype=np.float32)},
+        {"Theta": np.zeros((12, 4), dtype=np.float32)},
+        {"Theta": np.full((12, 3), np.nan, dtype=np.float32)},
+        {"Theta": np.zeros((12, 3), dtype=np.int8)},
+        {"bias": np.zeros(1, dtype=np.float32)},
+        {"bias": np.zeros((90, 3), dtype=np.float32)},
+        {"factor": np.zeros(1)},
+        {"factor": np.full(12, np.inf)},
+        {"classes": [0, 1]},
+        {"classes": [0, 1, 1]},
+        {"classes": [0, 1, None]},
+        {"classes": [0, 1, [2]]},
+        {"classes": "abc"},
+        {"classes": [0, 1, 10**30]},
+        {"classes_kind": "<U500000000"},
+        {"classes_kind": None},
+        {"temperature": 0},
+        {"temperature": float("nan")},
+        {"temperature": "a"},
+        {"feature_scaling": "evil"},
+        {"feature_scaling": "rows"},
+        {"self_loops": "yes"},
+        {"num_features": "12"},
+        {"num_features": 7},
+        {"weight_decay": None},
+        {"parameters": {"dtype": "O"}},
+        {"parameters": {"tol": "x"}},
+        {"parameters": {"unknown": 1}},
+        {"scheme": {"kind": "Heat", "T": -1}},
+        {"search": {}},
+    ],
+)
+def test_crafted_files_are_refused(tmp_path, changes):
+    path = crafted(tmp_path, **changes)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)
+
+
+def test_the_crafted_file_is_fine_without_changes(tmp_path):
+    assert (load(crafted(tmp_path)).predict(GRAPH) == fitted(feature_scaling="idf").predict()).all()
+
+
+def test_a_scheme_of_ones_own_cannot_be_saved(tmp_path):
+    class Own(hg.Heat):
+        pass
+
+    with pytest.raises(InputError, match="no scheme of heatgraph"):
+        fitted(T="auto", scheme=Own(2.0)).save(tmp_path / "model")
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_training_that_overflows_says_so():
+    with pytest.raises(InputError, match="exceed float32, with learning_rate=1e\\+38"):
+        fitted(solver="adam", learning_rate=1e38)
+
+
+def test_labels_that_cannot_be_saved(tmp_path):
+    y = np.empty(90, dtype=object)
+    y[:] = [(c,) for c in LABELS]
+    clf = fitted(y=y)
+    with pytest.raises(InputError, match="cannot be written into a file"):
+        clf.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+# Features and nodes that a model recognises
+
+
+def named(names, graph=GRAPH):
+    return graph.with_features(graph.features, names)
+
+
+NAMES = [f"word {j}" for j in range(12)]
+
+
+def test_explanations_name_features():
+    explanation = fitted(named(NAMES)).explain(50, top=3)
+    assert {record["feature"] for record in explanation.features} <= set(NAMES)
+    assert {record["feature"] for record in explanation.pairs} <= set(NAMES)
+    by_number = fitted().explain(50, top=3)
+    assert [f"word {r['feature']}" for r in by_number.features] == [
+        r["feature"] for r in explanation.features
+    ]
+
+
+def test_features_are_recognised_by_name(tmp_path):
+    clf = fitted(named(NAMES))
+    assert clf.feature_names_in_ == NAMES
+    clf.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.feature_names_in_ == NAMES
+    for model in (clf, again):
+        np.testing.assert_array_equal(model.predict(GRAPH), clf.predict())  # no names, no question
+        with pytest.raises(InputError, match="Feature 0 is 'word 1', where the model has 'word 0'"):
+            model.predict(named([NAMES[1], NAMES[0], *NAMES[2:]]))
+    assert not hasattr(clf.fit(GRAPH, LABELS, TRAIN), "feature_names_in_")
+    assert not hasattr(load(saved(clf, tmp_path)), "feature_names_in_")
+
+
+def saved(clf, folder):
+    clf.save(folder / "other")
+    return folder / "other"
+
+
+def test_nodes_without_features_are_recognised_by_their_ids(tmp_path):
+    graph, labels = planted(kind=None)
+
+    def with_ids(ids):
+        return Graph(graph.adjacency, node_ids=ids)
+
+    clf = fitted(with_ids(np.arange(90)), labels)
+    again = load(saved(clf, tmp_path))
+    for model in (clf, again):
+        np.testing.assert_array_equal(model.predict(with_ids(list(range(90)))), clf.predict())
+        np.testing.assert_array_equal(model.predict(graph), clf.predict())
+        with pytest.raises(InputError, match="other ids or in another order"):
+            model.predict(with_ids(np.arange(90)[::-1]))
+        with pytest.raises(InputError, match="Got one of 89 nodes"):
+            model.predict(with_ids(np.arange(90)).subgraph(np.arange(89)))
+
+
+def test_validation_accuracy(tmp_path):
+    assert fitted().validation_accuracy_ is None
+    by_nodes = fitted(val=VAL)
+    assert by_nodes.validation_accuracy_ == by_nodes.score(GRAPH, LABELS, VAL)
+    assert fitted(val=VAL, calibrate=False).validation_accuracy_ == by_nodes.validation_accuracy_
+    assert load(saved(by_nodes, tmp_path)).validation_accuracy_ == by_nodes.validation_accuracy_
+    by_folds = DGCClassifier(T=[3.0], weight_decay=[1e-3], feature_scaling=["rows", "sqrt"])
+    by_folds.fit(GRAPH, LABELS, TRAIN)
+    best = max(record["accuracy"] for record in by_folds.search_)
+    assert by_folds.validation_accuracy_ == pytest.approx(best, abs=0.2)
+
+
+def test_nothing_can_be_validated_with_one_node_per_class():
+    clf = DGCClassifier(T=[1.0, 2.0]).fit(GRAPH, LABELS, [0, 1, 2])
+    assert clf.validation_accuracy_ is None
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"feature_names": ["a"]},
+        {"feature_names": [1] * 12},
+        {"nodes_digest": 7},
+        {"validation_accuracy": "high"},
+    ],
+)
+def test_a_crafted_file_with_other_names_is_refused(tmp_path, altered):
+    from heatgraph._io.tensor_file import read_tensors, write_tensors
+
+    path = saved(fitted(), tmp_path)
+    content, tensors = read_tensors(path, "DGCClassifier")
+    write_tensors(path, "DGCClassifier", content | altered, tensors)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)
