@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from heatgraph import Euler, Graph, Heat, plan
 from heatgraph._engine import plan as schedule_module
 from heatgraph._engine.plan import even_ranges, row_ranges
-from heatgraph._io.memory import _container_memory
 from heatgraph._io.formatting import format_bytes
-from heatgraph._io.memory import memory_budget_bytes
+from heatgraph._io.memory import _container_memory, memory_budget_bytes
 from heatgraph.errors import InputError, MemoryBudgetError
 
 

@@ -7,7 +7,7 @@ from strategies import planted
 from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.report.summary import fit_summary, read_summary, training_parts
+from heatgraph.report.summary import fit_summary, read_summary
 from heatgraph.tables.graphs import Options, read_tables
 
 NODES = {
@@ -48,11 +48,11 @@ class TestReading:
 class TestParts:
     def test_nothing_says_so(self):
         graph, labels = planted()
-        assert training_parts(Dataset("any", graph, labels)) == (None, None, None)
+        assert Dataset("any", graph, labels).partition() == (None, None, None)
 
     def test_test_nodes_without_a_label_are_not_judged(self):
         reading = read_tables(NODES, EDGES, Options())
-        train, val, test = training_parts(reading.data)
+        train, val, test = reading.data.partition()
         assert train.tolist() == [0, 1]
         assert val.tolist() == [2]
         assert test is None
@@ -60,14 +60,14 @@ class TestParts:
     def test_an_empty_part_is_none(self):
         graph, labels = planted()
         split = Split(np.arange(10), np.arange(0), np.arange(20, 30))
-        _, val, test = training_parts(Dataset("any", graph, labels, {"s": split}))
+        _, val, test = Dataset("any", graph, labels, {"s": split}).partition()
         assert val is None
         assert test.tolist() == list(range(20, 30))
 
 
 class TestFitting:
     def fitted(self, data, **settings):
-        train, val, _ = training_parts(data)
+        train, val, _ = data.partition()
         return DGCClassifier(**settings).fit(data.graph, data.labels, train, val)
 
     def test_against_hand_counts(self):

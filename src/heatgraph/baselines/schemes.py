@@ -9,9 +9,14 @@ Each is a `DGCClassifier` with a scheme of its own, so that whatever that can do
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.base import clone
+
+from heatgraph.graph import Graph
+from heatgraph.learning._search import Progress
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.schemes import SGC, PersonalizedPageRank
 
@@ -61,3 +66,24 @@ def features_alone(**parameters: Any) -> DGCClassifier:
     DGCClassifier(T=0.0)
     """
     return DGCClassifier(T=0.0, **parameters)
+
+
+def fit_features_alone(
+    model: DGCClassifier,
+    graph: Graph,
+    y: Any,
+    train: Any = None,
+    val: Any = None,
+    *,
+    progress: Progress | None = None,
+) -> DGCClassifier | None:
+    """Fit a fitted model's parameters to the features alone, T = 0, to compare with.
+
+    None if the graph has no features, or if `model` was not validated.
+    """
+    if not model.n_features_in_ or model.validation_accuracy_ is None:
+        return None
+    alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first fit gave the same warnings
+        return alone.fit(graph, y, train, val, progress=progress)

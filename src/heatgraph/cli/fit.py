@@ -39,7 +39,7 @@ def fit(
     Settings are chosen on the nodes that the split calls val, or by cross-validation.
     """
     voice = Voice(report, taken=is_standard(predictions))
-    from heatgraph.report.summary import fit_summary, fit_without_graph, training_parts
+    from heatgraph.report.summary import fit_summary
     from heatgraph.tables.writing import predictions_table, table_form, write_table
 
     check_outputs([nodes, edges, tables.features], [model, predictions])
@@ -50,15 +50,18 @@ def fit(
     parameters = settings.parameters() | machine.parameters()
     reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
     # Only now, since it takes a second, and an error in the tables should not wait for it.
+    from heatgraph.baselines.schemes import fit_features_alone
     from heatgraph.learning.classifier import DGCClassifier
 
     classifier = DGCClassifier(**parameters)
     data = reading.data
-    train, val, _ = training_parts(data)
+    train, val, _ = data.partition()
     before = voice.seconds
     with voice.working("fitting") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-        alone = fit_without_graph(classifier, data, progress)
+        alone = fit_features_alone(
+            classifier, data.graph, data.labels, train, val, progress=progress
+        )
     chosen = fit_summary(classifier, data, alone) | {"seconds": voice.seconds - before}
     tell_choice(voice, chosen)
     if predictions is not None:

@@ -40,7 +40,7 @@ def tune(
     import pyarrow as pa
 
     from heatgraph.report.plots import check_plot_name, plot_search
-    from heatgraph.report.summary import fit_summary, training_parts
+    from heatgraph.report.summary import fit_summary
     from heatgraph.tables.writing import table_form, write_table
 
     check_outputs([nodes, edges, tables.features], [output, plot])
@@ -56,7 +56,7 @@ def tune(
 
     classifier = DGCClassifier(**parameters)
     data = reading.data
-    train, val, _ = training_parts(data)
+    train, val, _ = data.partition()
     before = voice.seconds
     with voice.working("trying settings") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)

@@ -15,6 +15,8 @@ from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
 
+Indices = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
@@ -69,6 +71,22 @@ class Dataset:
             for name, split in self.splits.items()
         }
         return counts
+
+    def partition(self) -> tuple[Indices | None, Indices | None, Indices | None]:
+        """Training, validation and test nodes of `split`; None for a part that is not given.
+
+        If the split names no training nodes, they are the labelled ones outside its other parts.
+        Test nodes without a label are left out.
+        """
+        if not self.splits:
+            return None, None, None
+        split = self.split
+        labels = Labels.read(self.labels, self.graph.num_nodes)
+        test = split.test[labels.known[split.test]]
+        train = split.train
+        if len(train) == 0:
+            train = np.setdiff1d(np.flatnonzero(labels.known), np.union1d(split.val, split.test))
+        return train, split.val if len(split.val) else None, test if len(test) else None
 
     def digest(self) -> str:
         """What tells whether data are the same as another time: a hash of all but the name."""

@@ -16,8 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
@@ -27,6 +26,7 @@ from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning import _search as tuning
 from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import deserialize_model, model_file_errors, serialize_model
 from heatgraph.learning._softmax_regression import SoftmaxRegression
@@ -40,7 +40,7 @@ Array = npt.NDArray[Any]
 KIND = "DGCClassifier"
 
 
-class DGCClassifier(ClassifierMixin, BaseEstimator):
+class DGCClassifier(NodeClassifier):
     """Label the nodes of a graph by Decoupled Graph Convolution.
 
     Features diffuse along the edges for a time T, and softmax regression reads the result. What is
@@ -214,53 +214,6 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         report("fit", 1, 1)
         return self
 
-    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes; for two classes, those of the second less those of the first.
-
-        Parameters
-        ----------
-        graph : Graph, optional
-            Any graph with the same features; by default the one that was fitted.
-        nodes : indices or mask, optional
-            Nodes to score; by default all.
-
-        Returns
-        -------
-        array of shape (m, C), or (m,) for two classes
-        """
-        scores = self._scores(graph, nodes)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Probabilities of the classes, of shape (m, C). Parameters as in `decision_function`."""
-        scores = self._scores(graph, nodes).astype(np.float64)
-        return np.asarray(scipy.special.softmax(scores / self.temperature_, axis=1))
-
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels of shape (m,). Parameters as in `decision_function`."""
-        best = self._scores(graph, nodes).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right.
-
-        Parameters
-        ----------
-        graph : Graph or None
-            None is the graph that was fitted.
-        y : sequence of length n
-            True labels.
-        nodes : indices or mask, optional
-            Nodes to count; by default all that have a label in `y`.
-        """
-        graph = self._checked_graph(graph)
-        labels = Labels.read(y, graph.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        if len(counted) == 0:
-            raise InputError("there is no labelled node to score.")
-        codes = labels.encode(self.classes_, counted)
-        return float((self._scores(graph, counted).argmax(axis=1) == codes).mean())
-
     def explain(
         self, node: int, label: Any = None, top: int = 10, graph: Graph | None = None
     ) -> Explanation:
@@ -278,7 +231,7 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         graph : Graph, optional
             By default the one that was fitted.
         """
-        graph = self._checked_graph(graph)
+        graph = self._graph_to_label(graph)
         (node,) = node_indices([node], graph.num_nodes, "node")
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
@@ -311,11 +264,6 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         content, tensors = serialize_model(self)
         write_tensors(path, KIND, content, tensors)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
     def _space(self) -> SearchSpace:
         space = SearchSpace.read(
@@ -390,9 +338,8 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
             return task.held_out_scores(setting)
         return self._scores(self.graph_, task.val), task.val_codes
 
-    def _scores(self, graph: Graph | None, nodes: Any) -> Array:
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
         """Scores (m, C): the columns X Theta, diffused, and the bias."""
-        graph = self._checked_graph(graph)
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
         undiffused = self._undiffused(graph, self.coef_)
@@ -416,19 +363,9 @@ class DGCClassifier(ClassifierMixin, BaseEstimator):
             "memory_budget": self.memory_budget,
         }
 
-    def _checked_graph(self, graph: Graph | None) -> Graph:
-        """The graph to predict on, if it is one that the model can read."""
-        check_is_fitted(self)
-        if graph is None:
-            graph = getattr(self, "graph_", None)
-            if graph is None:
-                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
-        check_graph(graph)
-        if graph.num_features != self.n_features_in_:
-            raise InputError(
-                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
-                f"with {graph.num_features:,}."
-            )
+    def _graph_to_label(self, graph: Graph | None) -> Graph:
+        """The graph to predict on, if its features, or without features its nodes, are known."""
+        graph = super()._graph_to_label(graph)
         names = getattr(self, "feature_names_in_", None)
         if names and graph.feature_names and names != graph.feature_names:
             pairs = zip(names, graph.feature_names, strict=True)

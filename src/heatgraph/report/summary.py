@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.datasets.splits import Split
 from heatgraph.learning._labels import Labels
 from heatgraph.tables.graphs import Reading
 
 if TYPE_CHECKING:
-    from heatgraph.learning._search import Progress
     from heatgraph.learning.classifier import DGCClassifier
 
 Indices = npt.NDArray[np.int64]
@@ -51,37 +48,6 @@ def read_summary(reading: Reading) -> dict[str, Any]:
     return summary
 
 
-def training_parts(data: Dataset) -> tuple[Indices | None, Indices | None, Indices | None]:
-    """Nodes to learn from, to choose by and to judge by; None where nothing says so.
-
-    If the split names no training nodes, they are the labelled ones outside its other parts.
-    """
-    if not data.splits:
-        return None, None, None
-    split: Split = data.split
-    labels = Labels.read(data.labels, data.graph.num_nodes)
-    test = split.test[labels.known[split.test]]
-    train = split.train
-    if len(train) == 0:
-        train = np.setdiff1d(np.flatnonzero(labels.known), np.union1d(split.val, split.test))
-    return train, split.val if len(split.val) else None, test if len(test) else None
-
-
-def fit_without_graph(
-    model: DGCClassifier, data: Dataset, progress: Progress | None = None
-) -> DGCClassifier | None:
-    """The same model of the features alone, to compare with; None if that is not possible."""
-    from sklearn.base import clone
-
-    if not model.n_features_in_ or model.validation_accuracy_ is None:
-        return None
-    alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None)
-    train, val, _ = training_parts(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the same has been said of the first model
-        return alone.fit(data.graph, data.labels, train, val, progress=progress)
-
-
 def fit_summary(
     model: DGCClassifier,
     data: Dataset,
@@ -94,7 +60,7 @@ def fit_summary(
     `alone` is a model of the same data that leaves the graph aside. With `judge`, the model is also
     scored on the test nodes, if there are any.
     """
-    train, val, test = training_parts(data)
+    train, val, test = data.partition()
     labels = Labels.read(data.labels, data.graph.num_nodes)
     learned = labels.labelled(train, "train")
     checked = learned if val is None else val

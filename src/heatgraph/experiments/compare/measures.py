@@ -26,7 +26,6 @@ from heatgraph.learning._labels import Labels
 from heatgraph.learning._search import Progress
 from heatgraph.learning.calibration import expected_calibration_error
 from heatgraph.learning.classifier import DGCClassifier
-from heatgraph.report.summary import training_parts
 
 Array = npt.NDArray[Any]
 # Passing a graph this small by each method compiles and imports what it needs.
@@ -70,7 +69,7 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     if job.noise:
         data = disturbed(data, job.noise, job.seed)
     scaling = {"feature_scaling": "none"} if job.noise else {}
-    train, val, test = training_parts(data)
+    train, val, test = data.partition()
     assert test is not None
     _warm_up(job)
     model = job.estimator(**scaling)
@@ -152,7 +151,7 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
     again = known_settings(model)
     if again is None:
         return None
-    train, val, _ = training_parts(data)
+    train, val, _ = data.partition()
     with contextlib.suppress(Exception):
         graph = Graph.from_canonical(data.graph.adjacency, data.graph.features)
         started = time.perf_counter()

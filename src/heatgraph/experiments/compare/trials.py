@@ -18,7 +18,6 @@ from heatgraph.experiments.compare.isolation import RunFailed, isolated
 from heatgraph.experiments.compare.measures import Job
 from heatgraph.experiments.results import Entry, Records, Results, describe_machine, versions_of
 from heatgraph.learning._labels import Labels
-from heatgraph.report.summary import training_parts
 
 # Random splits of data that come without one.
 SPLITS = 5
@@ -160,7 +159,7 @@ def splits_of(data: Dataset, count: int | None) -> dict[str, Split]:
 
 
 def _own_split(data: Dataset) -> Split | None:
-    train, val, test = training_parts(data)
+    train, val, test = data.partition()
     if train is None or test is None:
         return None
     return Split(train, np.empty(0, dtype=np.int64) if val is None else val, test)
