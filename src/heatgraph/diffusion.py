@@ -36,7 +36,7 @@ from heatgraph._engine.plan import (
     row_blocks,
     row_ranges,
 )
-from heatgraph._engine.recurrence import Progress, Sweep, chebyshev, empty_panel, stepwise
+from heatgraph._engine.recurrence import PanelOperator, Progress, chebyshev, empty_panel, stepwise
 from heatgraph._engine.reordering import ReorderedGraph, reordered_graph
 from heatgraph._engine.threads import WorkerThreads, thread_count
 from heatgraph._io.memory import memory_budget_bytes
@@ -227,7 +227,7 @@ def plan(
 class _Scene:
     """What every panel of a diffusion needs: `rows` are in the order that is worked in."""
 
-    sweep: Sweep
+    operator: PanelOperator
     source: Any
     there: ReorderedGraph | None
     rows: Array | None
@@ -335,8 +335,8 @@ class _Task:
             ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), inner.threads)
             total = plan.products * len(panels)
             root = P.root if plan.products else None
-            sweep = Sweep(P, root, plan.tile, crew, inner, ranges, total, progress)
-            scene = _Scene(sweep, source, there, rows)
+            operator = PanelOperator(P, root, plan.tile, crew, inner, ranges, total, progress)
+            scene = _Scene(operator, source, there, rows)
             outer.map(run_panel, panels)
 
     def _source(self, order: Array | None) -> Any:
@@ -365,7 +365,7 @@ class _Task:
                     "dtype=np.float64."
                 )
 
-        scene.sweep.share(look, row_blocks(filled.shape[1]))
+        scene.operator.run_ranges(look, row_blocks(filled.shape[1]))
         return filled
 
     def _from_features(self, scene: _Scene, panel: slice, part: Array | None) -> Array:
@@ -382,7 +382,7 @@ class _Task:
             filled.shape == shape and filled.dtype == self.working and filled.flags.c_contiguous
         ):
             filled = np.empty(shape, dtype=self.working)
-        self._propagate(scene.sweep, X, rows, filled)
+        self._propagate(scene.operator, X, rows, filled)
         if back is not None:
             # The features are used up, and their place is free for the first result.
             given = X[np.newaxis] if M == 1 else np.empty_like(filled)
@@ -391,28 +391,30 @@ class _Task:
         return filled[:, :, :columns]
 
     def _from_rows(self, scene: _Scene, panel: slice) -> Array:
-        sweep, there, rows = scene.sweep, scene.there, scene.rows
+        operator, there, rows = scene.operator, scene.there, scene.rows
         M, _, d = self.shape
         n, width = self.graph.num_nodes, panel.stop - panel.start
         if rows is None:
             rows = np.arange(n) if there is None else there.rank
         E = empty_panel((n, width), self.working)
         E[...] = 0
-        E[rows[panel], np.arange(width)] = 1 if sweep.root is None else 1 / sweep.root[rows[panel]]
+        E[rows[panel], np.arange(width)] = (
+            1 if operator.root is None else 1 / operator.root[rows[panel]]
+        )
         kernels = np.empty((M, n, width), dtype=self.working)
-        self._propagate(sweep, E, None, kernels)
+        self._propagate(operator, E, None, kernels)
         del E
         filled = np.empty((M, width, d), dtype=self.working)
         for m in range(M):
             kernel = kernels[m] if there is None else kernels[m][there.rank]
-            filled[m] = sweep.contract(kernel, scene.source)
+            filled[m] = operator.contract(kernel, scene.source)
         return filled
 
-    def _propagate(self, sweep: Sweep, X: Array, keep: Array | None, out: Array) -> None:
+    def _propagate(self, operator: PanelOperator, X: Array, keep: Array | None, out: Array) -> None:
         if isinstance(self.course, list):
-            stepwise(sweep, X, self.course, keep, out)
+            stepwise(operator, X, self.course, keep, out)
         else:
-            chebyshev(sweep, X, self.course, keep, out)
+            chebyshev(operator, X, self.course, keep, out)
 
 
 def _prepare(
@@ -521,11 +523,11 @@ def _cut(scene: _Scene, panel: slice, width: int, dtype: np.dtype[Any]) -> Array
 
     Dense ones get zeros up to `width`; sparse ones are in order already.
     """
-    sweep, X = scene.sweep, scene.source
+    operator, X = scene.operator, scene.source
     if sp.issparse(X):
         dense = np.asarray(X[:, panel].toarray(order="C"))
-        if sweep.root is not None:
-            dense /= sweep.root[:, np.newaxis]
+        if operator.root is not None:
+            dense /= operator.root[:, np.newaxis]
         return dense
     columns = panel.stop - panel.start
     cut = empty_panel((len(X), width), dtype)
@@ -537,13 +539,13 @@ def _cut(scene: _Scene, panel: slice, width: int, dtype: np.dtype[Any]) -> Array
         block = X[start:stop, panel]
         places = slice(start, stop) if rank is None else rank[start:stop]
         copied = cut[places, :columns] if rank is None else np.empty(block.shape, dtype)
-        if sweep.root is None:
+        if operator.root is None:
             np.copyto(copied, block, casting="same_kind")
         else:
-            R = sweep.root[places, np.newaxis]
+            R = operator.root[places, np.newaxis]
             np.divide(block, R, out=copied, dtype=dtype, casting="same_kind")
         if rank is not None:
             cut[places, :columns] = copied
 
-    sweep.share(copy, row_blocks(len(X)))
+    operator.run_ranges(copy, row_blocks(len(X)))
     return cut

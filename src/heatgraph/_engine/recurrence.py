@@ -1,7 +1,7 @@
 """The two ways to apply r(S) to a panel of columns, knowing nothing of what r is called.
 
 `chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
-`stepwise` takes the literal steps of a scheme. Both see S only through a `Sweep`, which spreads
+`stepwise` takes the literal steps of a scheme. Both see S only through a `PanelOperator`, which spreads
 each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
 panels come divided by R, and go multiplied by it.
 
@@ -31,7 +31,7 @@ CACHE_LINE = 64
 
 
 @dataclass(frozen=True)
-class Sums:
+class Accumulators:
     """What products add up to: `values` (M, n, w).
 
     The first product begins with its `own` (M,) times the vector that it multiplies, each adds its
@@ -45,7 +45,7 @@ class Sums:
 
 
 @dataclass
-class Sweep:
+class PanelOperator:
     """Products of P with panels. Between two of its calls to a kernel, work can be stopped.
 
     `root` is R, or None where R is 1 or where nothing is multiplied. Neighbours are visited `tile`
@@ -66,15 +66,20 @@ class Sweep:
     lock: Any = field(default_factory=threading.Lock)
 
     def recur(
-        self, alpha: float, beta: float, current: Array, out: Array, sums: Sums | None = None
+        self,
+        alpha: float,
+        beta: float,
+        current: Array,
+        out: Array,
+        sums: Accumulators | None = None,
     ) -> None:
         """Do ``out <- alpha P current + beta out`` and sum (`heatgraph._engine.kernels`)."""
         from heatgraph._engine.kernels import recur
 
         if sums is None:
             nothing = np.empty(0, dtype=out.dtype)
-            sums = Sums(nothing, nothing, out[np.newaxis], None)
-        self.share(
+            sums = Accumulators(nothing, nothing, out[np.newaxis], None)
+        self.run_ranges(
             lambda start, stop: recur(
                 self.P,
                 start,
@@ -96,7 +101,7 @@ class Sweep:
                 self.done += 1
                 self.progress(self.done, self.total)
 
-    def leave(self, results: Array, keep: Array | None) -> None:
+    def multiply_by_root(self, results: Array, keep: Array | None) -> None:
         """Multiply results (M, n, w), or (M, R, w) at the rows `keep`, by R."""
         if self.root is not None:
             results *= (self.root if keep is None else self.root[keep])[:, np.newaxis]
@@ -106,7 +111,7 @@ class Sweep:
         from heatgraph._engine.kernels import combine
 
         _, rows, width = vectors.shape
-        self.share(
+        self.run_ranges(
             lambda start, stop: combine(start, stop, coefficients, vectors, out),
             even_ranges(rows, coefficients.size * width),
         )
@@ -124,7 +129,9 @@ class Sweep:
             product += (part.T @ kernel_columns[start:stop]).T
         return product
 
-    def share(self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
+    def run_ranges(
+        self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]
+    ) -> None:
         """Do some work on ranges of rows, by the threads that share them."""
 
         def one(rows: tuple[int, int]) -> None:
@@ -150,7 +157,9 @@ def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, sums: Array) -> None:
+def chebyshev(
+    operator: PanelOperator, X: Array, coefficients: Array, keep: Array | None, sums: Array
+) -> None:
     """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
 
     `X` (n, w) is used up. All rows are summed as the vectors come. At a few rows it is cheaper to
@@ -171,19 +180,25 @@ def chebyshev(sweep: Sweep, X: Array, coefficients: Array, keep: Array | None, s
     for k in range(1, last + 1):
         alpha, beta = (1, 0) if k == 1 else (2, -1)
         if keep is None:
-            ending = sweep.root if k == last else None
-            sweep.recur(alpha, beta, current, other, Sums(by_term[0], by_term[k], sums, ending))
+            ending = operator.root if k == last else None
+            operator.recur(
+                alpha, beta, current, other, Accumulators(by_term[0], by_term[k], sums, ending)
+            )
         else:
-            sweep.recur(alpha, beta, current, other)
+            operator.recur(alpha, beta, current, other)
             other.take(keep, axis=0, out=vectors[k], mode="clip")
         current, other = other, current
     if keep is not None:
-        sweep.combine(coefficients, vectors, sums)
-        sweep.leave(sums, keep)
+        operator.combine(coefficients, vectors, sums)
+        operator.multiply_by_root(sums, keep)
 
 
 def stepwise(
-    sweep: Sweep, X: Array, schemes: Sequence[SteppedScheme], keep: Array | None, results: Array
+    operator: PanelOperator,
+    X: Array,
+    schemes: Sequence[SteppedScheme],
+    keep: Array | None,
+    results: Array,
 ) -> None:
     """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows.
 
@@ -192,7 +207,7 @@ def stepwise(
 
     def product(Y: Array) -> Array:
         SY = empty_panel(Y.shape, Y.dtype)
-        sweep.recur(1, 0, Y, SY)
+        operator.recur(1, 0, Y, SY)
         return SY
 
     for scheme, result in zip(schemes, results, strict=True):
@@ -200,4 +215,4 @@ def stepwise(
         for _ in range(scheme.K):
             Y = scheme.step(product, Y)
         result[...] = Y if keep is None else Y[keep]
-    sweep.leave(results, keep)
+    operator.multiply_by_root(results, keep)
