@@ -326,7 +326,7 @@ class TestWithTorch:
         assert_allclose(model.decision_function(), state, atol=1e-4)
 
     def test_wavelets_that_do_not_fit_into_memory(self, monkeypatch):
-        monkeypatch.setattr("heatgraph._engine.plan.memory_bytes", lambda budget: 1000)
+        monkeypatch.setattr("heatgraph._io.memory.memory_budget_bytes", lambda budget: 1000)
         with pytest.raises(MemoryBudgetError, match="keeping the wavelets needs"):
             self.fitted("gwnn")
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from heatgraph._engine import plan as schedule
+from heatgraph._io import memory
 from heatgraph.datasets.archives import Archive, read_npz, read_sparse_npz
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
 
@@ -230,13 +230,13 @@ def test_real_zeros_are_not_taken_for_a_bomb(tmp_path):
 def test_more_than_memory_has(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "x.npz", x=np.zeros(1000), y=np.zeros(1000))
     sp.save_npz(tmp_path / "m.npz", sp.eye_array(900, format="coo"))
-    monkeypatch.setattr(schedule, "memory_bytes", lambda _: 9000.0)
+    monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 9000.0)
     read_npz(tmp_path / "x.npz", ["y"])
     with pytest.raises(MemoryBudgetError, match=r"its arrays needs 16.\d kB, .* has 9.0 kB"):
         read_npz(tmp_path / "x.npz")
     with pytest.raises(MemoryBudgetError, match="its matrix needs"):
         read_sparse_npz(tmp_path / "m.npz")
-    monkeypatch.setattr(schedule, "memory_bytes", lambda _: 8000.0)
+    monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 8000.0)
     with Archive(tmp_path / "x.npz") as archive, pytest.raises(MemoryBudgetError, match="'x'"):
         archive.read("x")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heatgraph import DGCClassifier, Graph
-from heatgraph._engine import plan as schedule
+from heatgraph._io import memory
 from heatgraph.datasets import synthetic
 from heatgraph.datasets.splits import random_split
 from heatgraph.datasets.synthetic import make_block_graph, reddit_like
@@ -265,7 +265,7 @@ def test_pairs_that_are_rare_end_the_search(monkeypatch):
 
 
 def test_more_than_memory_has(monkeypatch):
-    monkeypatch.setattr(schedule, "memory_bytes", lambda _: 1e6)
+    monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 1e6)
     with pytest.raises(MemoryBudgetError, match="100,000 edges needs 1.6 MB, .* has 1.0 MB"):
         make_block_graph(1000, 100_000, homophily=0.3)
     with pytest.raises(MemoryBudgetError, match="1,000 features"):

@@ -120,7 +120,7 @@ def test_an_order_is_found_once_and_shared(small_caches, monkeypatch):
     monkeypatch.setattr(locality, "_arrange", None)
     assert reordered_graph(graph.with_features(None)) is first
     assert pickle.loads(pickle.dumps(graph)).cache == {}
-    assert graph.subgraph([0, 1]).kept == {}
+    assert graph.subgraph([0, 1]).cache == {}
 
 
 def test_an_order_is_saved_with_the_graph(small_caches, monkeypatch, tmp_path):

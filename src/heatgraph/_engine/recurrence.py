@@ -1,8 +1,8 @@
 """The two ways to apply r(S) to a panel of columns, knowing nothing of what r is called.
 
 `chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
-`stepwise` takes the literal steps of a scheme. Both see S only through a `PanelOperator`, which spreads
-each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
+`stepwise` takes the literal steps of a scheme. Both see S only through a `PanelOperator`, which
+spreads each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
 panels come divided by R, and go multiplied by it.
 
 Shapes: X is (n, w), P is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).

@@ -16,7 +16,7 @@ def memory_budget_bytes(budget: int | float | str | None) -> float:
 
     Examples
     --------
-    >>> memory_bytes("4GB")
+    >>> memory_budget_bytes("4GB")
     4000000000.0
     """
     if budget is None:

@@ -92,7 +92,7 @@ def test_the_ways_that_are_timed_lead_to_the_same(materials):
 def test_sign_is_left_out_where_memory_is_short(materials, monkeypatch):
     from heatgraph.experiments.paper import times
 
-    monkeypatch.setattr(times, "memory_bytes", lambda _: 1e8)
+    monkeypatch.setattr(times, "memory_budget_bytes", lambda _: 1e8)
     assert "SIGN" not in times._ways(materials.data("pubmed"), 10)
 
 
