@@ -2,8 +2,8 @@
 
 `chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
 `stepwise` takes the literal steps of a scheme. Both see S only through a `PanelOperator`, which
-spreads each product over threads, and which has P = R^(-1) S R instead: r(S) X = R r(P) R^(-1) X, so that
-panels come divided by R, and go multiplied by it.
+spreads each product over threads and holds P = R^(-1) S R: r(S) X = R r(P) R^(-1) X, so panels are
+divided by R on the way in and multiplied by it on the way out.
 
 Shapes: X is (n, w), P is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
 """

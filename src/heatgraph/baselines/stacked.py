@@ -181,40 +181,15 @@ class StackedClassifier(NodeClassifier):
     def _settle(self, head: DGCClassifier, setting: dict[str, Any]) -> None:
         """Set the fitted attributes that come from a head and the setting of its features."""
         self.head_, self.setting_ = head, setting
-        self.classes_ = head.classes_
+        self.classes_, self.temperature_ = head.classes_, head.temperature_
         self.feature_scaling_ = self.scaling_.name
         self.weight_decay_ = head.weight_decay_
         self.validation_accuracy_ = head.validation_accuracy_
 
-    def _read(self, graph: Graph | None, nodes: Any) -> Graph:
-        """The nodes to predict, as a graph without edges."""
-        graph = self._graph_to_label(graph)
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
         rows = None if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
-        return _edgeless(self._features(self._scaled(graph), rows, **self.setting_))
-
-    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes, as in `DGCClassifier`."""
-        wanted = self._read(graph, nodes)
-        return self.head_.decision_function(wanted)
-
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Probabilities of the classes, as in `DGCClassifier`."""
-        wanted = self._read(graph, nodes)
-        return self.head_.predict_proba(wanted)
-
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels, as in `DGCClassifier`."""
-        wanted = self._read(graph, nodes)
-        return self.head_.predict(wanted)
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        graph = self._own_graph(graph)
-        labels = Labels.read(y, graph.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        if len(counted) == 0:
-            raise InputError("there is no labelled node to score.")
-        return self.head_.score(self._read(graph, counted), labels.values[counted])
+        X = self._features(self._scaled(graph), rows, **self.setting_)
+        return self.head_._scores(_edgeless(X), None)
 
 
 def _edgeless(X: Array) -> Graph:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -230,31 +229,6 @@ class GNNClassifier(NodeClassifier):
             model.validation_accuracy_ = None if accuracy is None else float(accuracy)
         return model
 
-    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes, as in `DGCClassifier`."""
-        scores = self._scores(graph, nodes)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Probabilities of the classes, as in `DGCClassifier`."""
-        scores = self._scores(graph, nodes).astype(np.float64)
-        return np.asarray(scipy.special.softmax(scores, axis=1))
-
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels, as in `DGCClassifier`."""
-        best = self._scores(graph, nodes).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        graph = self._own_graph(graph)
-        labels = Labels.read(y, graph.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        if len(counted) == 0:
-            raise InputError("there is no labelled node to score.")
-        codes = labels.encode(self.classes_, counted)
-        return float((self._scores(graph, counted).argmax(axis=1) == codes).mean())
-
     def _recipe(self) -> Recipe:
         """The authors' settings, but for those that are given; all checked."""
         if self.network not in RECIPES:
@@ -280,8 +254,7 @@ class GNNClassifier(NodeClassifier):
         tensor = features.feature_tensor(X, sparse=network.sparse_features)
         return network.see(graph, tensor, recipe)
 
-    def _scores(self, graph: Graph | None, nodes: Any) -> Array:
-        graph = self._graph_to_label(graph)
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
         rows = slice(None) if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
         with _torch(self.n_threads) as (torch, networks, _), torch.no_grad():
             if networks.NETWORKS[self.network].one_graph and graph.num_nodes != self._num_nodes:
