@@ -540,7 +540,7 @@ class TestViews:
         assert part.num_edges == 0
 
     def test_subgraph_of_repeated_nodes(self):
-        with pytest.raises(InputError, match=r"Node 2 is named more than once \(1 such"):
+        with pytest.raises(InputError, match=r"Node 2 is listed more than once \(1 such"):
             Graph(PATH).subgraph([0, 2, 2])
 
     @pytest.mark.parametrize("none", [[], np.zeros(3, dtype=bool)])
@@ -643,7 +643,7 @@ def test_names_of_nodes():
 
 @given(graphs())
 def test_edges_known_to_be_right_need_no_check(graph):
-    same = Graph.from_canonical(graph.adjacency, graph.features)
+    same = Graph._from_canonical(graph.adjacency, graph.features)
     np.testing.assert_array_equal(same.indptr, graph.indptr)
     np.testing.assert_array_equal(same.indices, graph.indices)
     assert (same.weights is None) == (graph.weights is None)

@@ -154,7 +154,7 @@ class TestRoundTrip:
 
     def test_weights_of_whole_numbers_become_floats(self, path):
         A = sp.csr_array(np.array([[0, 3], [3, 0]]))
-        Graph.from_canonical(A).save(path)
+        Graph._from_canonical(A).save(path)
         assert Graph.load(path).weights.tolist() == [3.0, 3.0]
 
     def test_other_readers_of_safetensors_can_read_it(self, path):
@@ -462,7 +462,7 @@ class TestContentThatIsWrong:
         path = tmp_path_factory.mktemp("graph") / "graph"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(graphfile, "BLOCK", data.draw(st.sampled_from([1, 3, 1 << 16])))
-            Graph.from_canonical(sp.csr_array(A)).save(path)
+            Graph._from_canonical(sp.csr_array(A)).save(path)
             if A[i, j] == A[j, i]:
                 Graph.load(path)
             else:
@@ -473,7 +473,7 @@ class TestContentThatIsWrong:
         """All degrees agree, in and out, and so do sums of indices over rows and columns."""
         ring = sp.csr_array(np.roll(np.eye(64), 1, axis=1))
         for A in (ring, ring + ring @ ring @ ring, sp.block_diag([ring, ring.T]).tocsr()):
-            Graph.from_canonical(sp.csr_array(A)).save(path)
+            Graph._from_canonical(sp.csr_array(A)).save(path)
             with pytest.raises(FileFormatError, match="its edges are not symmetric"):
                 Graph.load(path)
 
@@ -496,7 +496,7 @@ class TestMemory:
     def large_graph(self, X):
         weights = np.full(X.shape[0] - 1, 2.5)
         A = sp.diags_array([weights, weights], offsets=[-1, 1]).tocsr()
-        return Graph.from_canonical(A, X)
+        return Graph._from_canonical(A, X)
 
     @pytest.mark.parametrize("kind", ["dense", "wide", "gaps", "sparse", "mapped"])
     def test_is_for_some_blocks_only(self, path, kind):

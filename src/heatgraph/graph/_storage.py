@@ -23,9 +23,9 @@ is zero for a symmetric A, and for another one with a probability of about 2^-58
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -62,55 +62,67 @@ _WEIGHTS = {False: (), True: ("weights",)}
 _ORDER = {False: (), True: ("order",)}
 
 
-def write_graph(path: str | Path, graph: Any) -> None:
-    """Write what a `Graph` has into a file."""
+@dataclass(frozen=True)
+class GraphArrays:
+    """Everything that a graph file holds: what `Graph.save` writes and `Graph.load` reads.
+
+    `features` is None, an array or a CSR matrix of shape (n, d); `order` is a permutation of the
+    nodes.
+    """
+
+    indptr: Array
+    indices: Array
+    weights: Array | None
+    features: Any = None
+    node_ids: Array | None = None
+    feature_names: list[str] | None = None
+    num_duplicates: int = 0
+    order: Array | None = None
+
+
+def write_graph(path: str | Path, graph: GraphArrays) -> None:
+    """Write a graph to a file atomically."""
     tensors = {"indptr": graph.indptr, "indices": graph.indices}
     if graph.weights is not None:
         tensors["weights"] = graph.weights.astype(float_dtype(graph.weights.dtype), copy=False)
-    features = None
-    if sp.issparse(graph.features):
-        features = "sparse"
-        for part in ("data", "indices", "indptr"):
-            tensors[f"features.{part}"] = getattr(graph.features, part)
-    elif graph.features is not None:
-        features = "dense"
-        tensors["features"] = graph.features
+    features, num_features = None, 0
+    if graph.features is not None:
+        num_features = int(graph.features.shape[1])
+        if sp.issparse(graph.features):
+            features = "sparse"
+            for part in ("data", "indices", "indptr"):
+                tensors[f"features.{part}"] = getattr(graph.features, part)
+        else:
+            features = "dense"
+            tensors["features"] = graph.features
     ids = None
     if graph.node_ids is not None:
-        ids = _kind_of_ids(graph.node_ids)
+        ids = _node_id_kind(graph.node_ids)
         if ids == "numbers":
             tensors["node_ids"] = graph.node_ids.astype(graph.node_ids.dtype.newbyteorder("="))
         else:
-            tensors |= _joined("node_ids", graph.node_ids)
+            tensors |= _encode_strings("node_ids", graph.node_ids)
     if graph.feature_names is not None:
-        tensors |= _joined("feature_names", graph.feature_names)
-    if "order" in graph.cache:
-        tensors["order"] = graph.cache["order"]
+        tensors |= _encode_strings("feature_names", graph.feature_names)
+    if graph.order is not None:
+        tensors["order"] = graph.order
     content = {
         "weights": graph.weights is not None,
         "features": features,
-        "num_features": int(graph.num_features),
+        "num_features": num_features,
         "node_ids": ids,
         "feature_names": graph.feature_names is not None,
         "num_duplicates": int(graph.num_duplicates),
-        "order": "order" in graph.cache,
+        "order": graph.order is not None,
     }
     write_tensors(path, KIND, content, tensors, alignment=MAPPED)
 
 
-def read_graph(path: str | Path) -> dict[str, Any]:
-    """Read what makes a `Graph`, by attribute, with arrays that are views of the file."""
+def read_graph(path: str | Path) -> GraphArrays:
+    """Memory-map and validate a graph file; the arrays are read-only views of the map."""
     content, tensors = map_tensors(path, KIND)
-    with _whole_graph(path):
-        attributes = _attributes(content, tensors)
-    return attributes
-
-
-@contextlib.contextmanager
-def _whole_graph(path: str | Path) -> Iterator[None]:
-    """Refuse a file whose content does not make a graph."""
     try:
-        yield
+        return _validate_graph(content, tensors)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise FileFormatError(
@@ -118,8 +130,9 @@ def _whole_graph(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str, Any]:
-    _check_arrays(content, tensors)
+def _validate_graph(content: dict[str, Any], tensors: dict[str, Array]) -> GraphArrays:
+    """Check everything that `Graph` guarantees; a violation raises ValueError or LookupError."""
+    _check_tensor_names(content, tensors)
     n = tensors["indptr"].size - 1
     if n < 1:
         raise ValueError("it has no nodes")
@@ -135,20 +148,19 @@ def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str,
         names = list(chain.from_iterable(_texts(tensors, "feature_names", d)))
         if len(set(names)) < len(names):
             raise ValueError("feature_names are not distinct")
-    return {
-        "num_nodes": n,
-        "indptr": indptr,
-        "indices": indices,
-        "weights": weights,
-        "features": features,
-        "node_ids": _node_ids(content, tensors, n),
-        "feature_names": names,
-        "num_duplicates": _count(content, "num_duplicates"),
-        "cache": {"order": _order(tensors, n)} if content["order"] else {},
-    }
+    return GraphArrays(
+        indptr=indptr,
+        indices=indices,
+        weights=weights,
+        features=features,
+        node_ids=_node_ids(content, tensors, n),
+        feature_names=names,
+        num_duplicates=_count(content, "num_duplicates"),
+        order=_order(tensors, n) if content["order"] else None,
+    )
 
 
-def _check_arrays(content: dict[str, Any], tensors: dict[str, Array]) -> None:
+def _check_tensor_names(content: dict[str, Any], tensors: dict[str, Array]) -> None:
     expected = {"indptr", "indices"}
     choices: list[tuple[str, dict[Any, tuple[str, ...]]]] = [
         ("weights", _WEIGHTS),
@@ -342,7 +354,7 @@ def _features(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Any
     return X
 
 
-def _kind_of_ids(ids: Array) -> str:
+def _node_id_kind(ids: Array) -> str:
     if ids.dtype.kind in "iu":
         return "numbers"
     if ids.dtype.kind == "U":
@@ -389,7 +401,7 @@ def _repeats(numbers: Array) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _joined(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
+def _encode_strings(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
     """Texts as the bytes of all and where each one starts."""
     offsets, blocks = np.zeros(len(texts) + 1, dtype=np.int64), []
     for start in range(0, len(texts), BLOCK):
@@ -403,7 +415,7 @@ def _joined(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
 
 
 def _texts(tensors: dict[str, Array], name: str, count: int) -> Iterator[list[str]]:
-    """Texts again from what `_joined` made, some at a time."""
+    """Texts again from what `_encode_strings` made, some at a time."""
     offsets = _pointers(tensors, f"{name}.offsets", count, [np.int64])
     text = _array(tensors, f"{name}.text", [np.uint8], (int(offsets[-1]),))
     for start in range(0, count, BLOCK):

@@ -153,7 +153,7 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
         return None
     train, val, _ = data.partition()
     with contextlib.suppress(Exception):
-        graph = Graph.from_canonical(data.graph.adjacency, data.graph.features)
+        graph = Graph._from_canonical(data.graph.adjacency, data.graph.features)
         started = time.perf_counter()
         again.fit(graph, data.labels, train, val)
         return time.perf_counter() - started
