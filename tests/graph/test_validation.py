@@ -21,20 +21,20 @@ class TestAdjacency:
             assert_same_edges(Graph(container(A).asformat(form)), Graph(A))
 
     @given(adjacencies())
-    def test_adjacency_comes_back(self, A):
+    def test_adjacency_is_restored(self, A):
         assert_array_equal(Graph(A).adjacency.toarray(), A)
 
     @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.longdouble, ">f8"])
-    def test_types_of_numbers(self, dtype):
+    def test_dtypes(self, dtype):
         assert_same_edges(Graph(PATH.astype(dtype)), Graph(PATH))
 
-    def test_unweighted_graphs_keep_no_values(self):
+    def test_unweighted_graphs_store_no_values(self):
         assert Graph(PATH).weights is None
         assert Graph(PATH).operator().values is None
         assert Graph(2 * PATH).weights is not None
         assert Graph(2 * PATH).operator().root is None
 
-    def test_stored_zeros_are_no_edges(self):
+    def test_stored_zeros_are_not_edges(self):
         A = sp.coo_array(([1.0, 1, 0, 0], ([0, 1, 0, 2], [1, 0, 2, 0])), shape=(3, 3))
         assert Graph(A).num_edges == 1
         assert Graph(A).num_isolated == 1
@@ -103,12 +103,12 @@ class TestBadAdjacency:
     @pytest.mark.parametrize(
         ("indptr", "message"),
         [
-            ([0, 3, 1, 4], "never fall. Got 1 at position 2"),
-            ([1, 1, 3, 4], "start at 0 and never fall. Got 1 at position 0"),
+            ([0, 3, 1, 4], "never decrease. Got 1 at position 2"),
+            ([1, 1, 3, 4], "start at 0 and never decrease. Got 1 at position 0"),
             ([0, 1, 3, 5], "ends at 5, with 4 indices"),
             ([0, 1, 3, 3], "ends at 3, with 4 indices"),
             ([0, 1, 4], "must have 4 entries"),
-            ([0, -5, 3, 4], "never fall"),
+            ([0, -5, 3, 4], "never decrease"),
         ],
     )
     @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -148,13 +148,13 @@ class TestBadAdjacency:
         with pytest.raises(InputError, match=r"Got dtype complex128"):
             Graph(sp.csr_array(PATH.astype(complex)))
 
-    def test_coordinates_that_are_no_indices(self):
+    def test_coordinates_that_are_not_integers(self):
         A = sp.coo_array(PATH)
         A.coords = (A.coords[0] + 0.5, A.coords[1])
-        with pytest.raises(InputError, match="whole row and column number"):
+        with pytest.raises(InputError, match="integer row and column index"):
             Graph(A)
 
-    def test_lists_that_do_not_fit_together(self):
+    def test_lil_rows_of_different_lengths(self):
         A = sp.lil_array(PATH)
         A.data[0] = []
         with pytest.raises(InputError, match="adjacency is not a valid lil matrix: its rows"):
@@ -168,14 +168,14 @@ class TestBadAdjacency:
 class TestDuplicates:
     SRC, DST = [0, 1, 0, 1], [1, 0, 1, 0]
 
-    def test_without_weights_they_collapse_and_are_reported(self):
+    def test_unweighted_duplicates_are_merged_and_counted(self):
         for how in ("error", "sum", "max"):
             graph = Graph.from_edges(self.SRC, self.DST, num_nodes=2, duplicates=how)
             assert graph.weights is None
             assert graph.num_duplicates == 2
             assert "2 duplicates merged" in repr(graph)
 
-    def test_equal_weights_collapse(self):
+    def test_equal_weights_are_merged(self):
         graph = Graph.from_edges(self.SRC, self.DST, weight=[3.0] * 4, num_nodes=2)
         assert_array_equal(graph.weights, [3, 3])
 
@@ -186,13 +186,13 @@ class TestDuplicates:
             Graph.from_edges(self.SRC, self.DST, weight=[1.0, 1, 2, 2], num_nodes=2)
 
     @pytest.mark.parametrize(("how", "value"), [("sum", 3), ("max", 2)])
-    def test_conflicting_weights_merge_as_told(self, how, value):
+    def test_conflicting_weights_are_merged_on_request(self, how, value):
         graph = Graph.from_edges(
             self.SRC, self.DST, weight=[1.0, 1, 2, 2], num_nodes=2, duplicates=how
         )
         assert_array_equal(graph.weights, [value, value])
 
-    def test_weights_of_one_are_counted_when_told(self):
+    def test_weights_of_one_add_up_on_request(self):
         graph = Graph.from_edges(self.SRC, self.DST, weight=[1] * 4, num_nodes=2, duplicates="sum")
         assert_array_equal(graph.weights, [2, 2])
 
@@ -220,7 +220,7 @@ class TestFeatures:
         "dtype", [bool, np.uint8, np.int64, np.float16, np.float32, ">f4", "<f8"]
     )
     @pytest.mark.parametrize("order", ["C", "F"])
-    def test_types_and_orders_give_the_same(self, dtype, order):
+    def test_dtypes_and_memory_orders_give_the_same_result(self, dtype, order):
         X = self.X.astype(dtype, order=order)
         graph = Graph(PATH, X)
         assert graph.features.dtype in (np.float32, np.float64)
@@ -238,7 +238,7 @@ class TestFeatures:
     def test_dense_features_are_not_copied(self):
         assert np.shares_memory(Graph(PATH, self.X).features, self.X)
 
-    def test_nothing_is_written_to_features(self):
+    def test_features_are_never_written_to(self):
         for X in (self.X.copy(), sp.csr_array(self.X), sp.coo_array(self.X)):
             before = X.copy()
             diffuse(Graph(PATH, X), 2.0, dtype=np.float64)
@@ -318,7 +318,7 @@ class TestIds:
     @pytest.mark.parametrize(
         "ids", [["a", "b", "a"], [1, 2.0, 1.0], [np.nan, 1.0, 2.0], [[1], "a", "b"]]
     )
-    def test_ids_that_name_nothing(self, ids):
+    def test_ids_that_are_not_distinct_or_hashable(self, ids):
         with pytest.raises(InputError, match="node_ids must be distinct"):
             Graph(PATH, node_ids=ids)
 
@@ -360,10 +360,10 @@ def test_feature_names():
     [
         (["a"], np.ones((3, 2)), "one name per feature, 2. Got 1"),
         (["a"], None, "one name per feature, 0. Got 1"),
-        (["a", "a"], np.ones((3, 2)), "Entry 1 is 'a', which is not, or was there before"),
-        (["a", 7], np.ones((3, 2)), "distinct texts. Entry 1 is 7"),
+        (["a", "a"], np.ones((3, 2)), "Entry 1 is 'a', which is not, or is a duplicate"),
+        (["a", 7], np.ones((3, 2)), "distinct strings. Entry 1 is 7"),
     ],
 )
-def test_feature_names_must_fit(names, features, message):
+def test_bad_feature_names(names, features, message):
     with pytest.raises(InputError, match=message):
         Graph(np.ones((3, 3)), features, feature_names=names)

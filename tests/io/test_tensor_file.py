@@ -12,7 +12,14 @@ from safetensors.numpy import load, save
 
 from heatgraph import Euler
 from heatgraph._io import tensor_file
-from heatgraph._io.tensor_file import map_tensors, read_tensors, tensors_to_bytes, write_tensors
+from heatgraph._io.tensor_file import (
+    CACHE_LINE_ALIGNMENT,
+    ITEM_ALIGNMENT,
+    map_tensors,
+    read_tensors,
+    tensors_to_bytes,
+    write_tensors,
+)
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.learning._serialization import from_json_value, to_json_value
 
@@ -49,7 +56,7 @@ def test_arrays_are_writable_when_read_and_read_only_when_mapped(path):
         np.testing.assert_array_equal(tensors[name], tensor)
 
 
-@pytest.mark.parametrize("alignment", [tensor_file.PLAIN, tensor_file.MAPPED])
+@pytest.mark.parametrize("alignment", [ITEM_ALIGNMENT, CACHE_LINE_ALIGNMENT])
 def test_arrays_start_at_the_alignment(path, alignment):
     for length in range(70):
         write_tensors(path, "thing", {"x": "y" * length}, TENSORS, alignment)
@@ -88,9 +95,7 @@ def test_the_format_is_pinned():
 @pytest.mark.parametrize("dtype", ["complex128", "U3", "O", "M8[s]", ">f8"])
 def test_dtypes_without_a_safetensors_name_are_refused(path, dtype):
     before = path.read_bytes()
-    with pytest.raises(
-        InputError, match="x cannot be written into a file: its numbers are .* bool"
-    ):
+    with pytest.raises(InputError, match="x cannot be written into a file: its dtype is .* bool"):
         write_tensors(path, "thing", {}, {"x": np.zeros(2, dtype=dtype)})
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -150,15 +155,15 @@ def header(text):
         (b"\x80\x04\x95pickle", "not a model file"),
         ((4 << 30).to_bytes(8, "little") + b"{", "not a model file"),
         (header(b"[]"), "not a model file"),
-        ((10**6).to_bytes(8, "little") + b"{}", "incomplete: its header alone has 1,000,000 bytes"),
+        ((10**6).to_bytes(8, "little") + b"{}", "incomplete: its header has 1,000,000 bytes"),
         (header(b"{]"), "header is unreadable"),
         (header(b"{" + b'"a":[' * 100_000), "header is unreadable"),
         (header({"__metadata__": {"heatgraph": 3}}), "header is unreadable"),
         (header({"__metadata__": []}), "header is unreadable"),
-        (save({"x": np.zeros(2)}), "is a safetensors file, but not one of heatgraph's"),
+        (save({"x": np.zeros(2)}), "is a safetensors file, but heatgraph did not write it"),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "2"}),
-            "has format '2', and this version of heatgraph reads format 1. Upgrade heatgraph",
+            "has format '2', but this version of heatgraph reads format 1. Upgrade heatgraph",
         ),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "1" * 5000}),
@@ -170,7 +175,7 @@ def header(text):
         ),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "graph", "format": "1"}),
-            "holds a graph, where a thing is wanted",
+            "holds a graph; expected a thing",
         ),
         (
             save({"x": np.zeros(2)}, metadata={"heatgraph": "thing", "format": "1"}),
@@ -215,28 +220,28 @@ def entry(shape=(2,), offsets=(0, 16), dtype="F64"):
         ({"x": entry()}, 15, "'x' ends at [0-9]+, the file at"),
         ({"x": entry()}, 17, "its arrays end at [0-9]+, the file at"),
         ({}, 8, "its arrays end at"),
-        ({"x": entry([2**62, 8])}, 16, "have float64 of shape"),
+        ({"x": entry([2**62, 8])}, 16, "be float64 of shape"),
         ({"x": entry([2**63, 2**63, 0], [0, 0])}, 0, "dimension"),
         ({"x": entry([2**62, 2**62, 0], [0, 0])}, 0, "too big|too large|dimension"),
-        ({"x": entry([2.0])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry([True, 2])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry([-2])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry([-1, -2])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry([1] * 99 + [2])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry("2")}, 16, "no shape and place of whole numbers"),
-        ({"x": entry(offsets=[16])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry(offsets=[0, 8, 16])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry(offsets=[-16, 0])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry(offsets=[0, 16.0])}, 16, "no shape and place of whole numbers"),
-        ({"x": entry(offsets=[16, 0])}, 16, "should start at 0 and have"),
-        ({"x": entry(offsets=[0, 8])}, 16, "should start at 0 and have"),
-        ({"x": entry(offsets=[8, 24])}, 24, "should start at 0 and have"),
+        ({"x": entry([2.0])}, 16, "two offsets of whole numbers"),
+        ({"x": entry([True, 2])}, 16, "two offsets of whole numbers"),
+        ({"x": entry([-2])}, 16, "two offsets of whole numbers"),
+        ({"x": entry([-1, -2])}, 16, "two offsets of whole numbers"),
+        ({"x": entry([1] * 99 + [2])}, 16, "two offsets of whole numbers"),
+        ({"x": entry("2")}, 16, "two offsets of whole numbers"),
+        ({"x": entry(offsets=[16])}, 16, "two offsets of whole numbers"),
+        ({"x": entry(offsets=[0, 8, 16])}, 16, "two offsets of whole numbers"),
+        ({"x": entry(offsets=[-16, 0])}, 16, "two offsets of whole numbers"),
+        ({"x": entry(offsets=[0, 16.0])}, 16, "two offsets of whole numbers"),
+        ({"x": entry(offsets=[16, 0])}, 16, "should start at 0 and be"),
+        ({"x": entry(offsets=[0, 8])}, 16, "should start at 0 and be"),
+        ({"x": entry(offsets=[8, 24])}, 24, "should start at 0 and be"),
         ({"x": entry(), "y": entry()}, 16, "'y' should start at 16"),
         ({"x": entry(), "y": entry([1], [8, 16])}, 16, "'y' should start at 16"),
         ({"x": entry(), "y": entry([1], [24, 32])}, 32, "'y' should start at 16"),
         ({"x": entry([1], [0, 1], "U8"), "y": entry([1], [1, 9])}, 9, "'y' is not aligned"),
-        ({"x": entry(dtype="BF16")}, 16, "'x' has numbers of an unknown type, 'BF16'"),
-        ({"x": entry(dtype="O")}, 16, "'x' has numbers of an unknown type, 'O'"),
+        ({"x": entry(dtype="BF16")}, 16, "'x' has an unknown dtype, 'BF16'"),
+        ({"x": entry(dtype="O")}, 16, "'x' has an unknown dtype, 'O'"),
         ({"x": entry(dtype=["F64"])}, 16, "unhashable"),
         ({"x": {"dtype": "F64", "shape": [2]}}, 16, "data_offsets"),
         ({"x": 3}, 16, "not subscriptable"),
@@ -258,7 +263,7 @@ def test_content_must_be_a_json_object(path, text):
         "heatgraph": "thing",
         "format": "1",
         "content": text,
-        "sha256": tensor_file._digest("thing", "1", text, TENSORS),
+        "sha256": tensor_file._checksum("thing", "1", text, TENSORS),
     }
     path.write_bytes(save(TENSORS, metadata=metadata))
     with pytest.raises(FileFormatError, match="its content is unreadable"):
