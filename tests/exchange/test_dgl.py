@@ -12,7 +12,7 @@ from heatgraph.errors import InputError
 
 
 class DGLGraph:
-    """Stands in for dgl.DGLGraph, which cannot be installed everywhere."""
+    """A stand-in for dgl.DGLGraph, which has no wheels for some platforms."""
 
     is_homogeneous = True
     is_block = False
@@ -44,13 +44,13 @@ class TestDGL:
         assert_array_equal(read.labels, labels)
         assert_same_split(read.splits["public"], split_from_parts(parts))
 
-    def test_a_bare_graph(self):
+    def test_a_graph_without_data(self):
         read = from_dgl(DGLGraph(np.array([0, 1]), np.array([1, 0]), 4))
         assert repr(read.graph) == "Graph(4 nodes, 1 edges, no features, 2 isolated)"
         assert read.labels is None
         assert read.splits == {}
 
-    def test_directed_and_repeated_edges_must_be_meant(self):
+    def test_directed_and_duplicate_edges_need_a_parameter(self):
         g = DGLGraph([0, 0], [1, 1], 2, edata={"w": [1.0, 2.0]})
         with pytest.raises(InputError, match="duplicates="):
             from_dgl(g)
@@ -58,7 +58,7 @@ class TestDGL:
             from_dgl(g, duplicates="sum")
         assert from_dgl(g, duplicates="sum", symmetrize="max").graph.adjacency[1, 0] == 3
 
-    def test_what_is_refused(self):
+    def test_unsupported_graphs(self):
         for name, value, words in (
             ("is_homogeneous", False, "to_homogeneous"),
             ("is_block", True, "to_homogeneous"),
@@ -68,7 +68,7 @@ class TestDGL:
             setattr(g, name, value)
             with pytest.raises(InputError, match=words):
                 from_dgl(g)
-        with pytest.raises(InputError, match="both 'w' and 'weight'"):
+        with pytest.raises(InputError, match="Got 'w' and 'weight'"):
             from_dgl(DGLGraph([0], [0], 1, edata={"w": [1.0], "weight": [2.0]}))
         with pytest.raises(InputError, match=r"w must be one weight per edge. Got shape \(1, 2\)"):
             from_dgl(DGLGraph([0], [0], 1, edata={"w": [[1.0, 2.0]]}))

@@ -46,7 +46,7 @@ class TestNetworkx:
         assert_same_split(read.split, split_from_parts(parts))
         assert_array_equal(read.graph.node_ids, range(graph.num_nodes))
 
-    def test_the_example_of_the_documentation(self, nx):
+    def test_the_documented_example(self, nx):
         club = nx.karate_club_graph()
         read = from_networkx(club, label="club")
         assert repr(read.graph) == "Graph(34 nodes, 78 weighted edges, no features, 0 isolated)"
@@ -83,7 +83,7 @@ class TestNetworkx:
             from_networkx(G).graph.adjacency.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
         )
 
-    def test_directions_become_one(self, nx):
+    def test_directions_are_merged(self, nx):
         G = nx.DiGraph([(0, 1, {"weight": 2.0}), (1, 0, {"weight": 3.0}), (1, 2, {"weight": 5.0})])
         assert from_networkx(G).graph.adjacency[0, 1] == 3
         assert from_networkx(G).graph.adjacency[2, 1] == 5
@@ -120,7 +120,7 @@ class TestNetworkx:
         assert from_networkx(G, duplicates="sum").graph.adjacency[0, 1] == 5
         assert from_networkx(G, duplicates="max").graph.adjacency[0, 1] == 3
 
-    def test_numbers_by_name(self, nx):
+    def test_features_from_several_attributes(self, nx):
         G = nx.path_graph(3)
         for node in G:
             G.nodes[node].update(age=node + 20, member=node > 0, size=np.float32(0.5))
@@ -133,16 +133,16 @@ class TestNetworkx:
         G = nx.Graph()
         G.add_node("a", age=1)
         G.add_node("b", age=bad)
-        with pytest.raises(InputError, match="'age' of node 'b' is no finite number .1 such"):
+        with pytest.raises(InputError, match="'age' of node 'b' is not a finite number .1 such"):
             from_networkx(G, features=["age"])
 
     @pytest.mark.parametrize(
         ("bad", "words"),
         [
-            (3.0, r"has shape \(\) and is no vector"),
+            (3.0, r"has shape \(\) and is not a vector"),
             ([[1.0, 2.0]], r"has shape \(1, 2\)"),
             ([1.0], "has 1 entries, but the first node's has 2"),
-            (["p", "q"], "no real numbers"),
+            (["p", "q"], "not real numbers"),
             ([1.0, np.nan], "not finite"),
         ],
     )
@@ -181,7 +181,7 @@ class TestNetworkx:
         with pytest.raises(InputError, match="No node has 'y'; there is 'kind'"):
             from_networkx(G, **{parameter: "y"})
 
-    def test_labels_that_are_no_classes(self, nx):
+    def test_continuous_labels(self, nx):
         G = nx.path_graph(2)
         G.nodes[0]["y"] = 0.5
         with pytest.raises(InputError, match="continuous"):
@@ -193,14 +193,14 @@ class TestNetworkx:
             G.nodes[node]["x"] = torch.tensor([node, 1.5], requires_grad=True)
         assert_array_equal(from_networkx(G, features="x").graph.features, [[0, 1.5], [1, 1.5]])
 
-    def test_what_is_no_graph(self, nx):
+    def test_other_objects_and_empty_graphs(self, nx):
         with pytest.raises(InputError, match="must be a NetworkX graph. Got list"):
             from_networkx([])
         for features in (None, "x", ["x"]):
             with pytest.raises(InputError, match="at least one node"):
                 from_networkx(nx.Graph(), features=features)
 
-    def test_the_graph_is_left_alone(self, nx):
+    def test_the_graph_is_not_modified(self, nx):
         G = networkx_graph(nx, Graph(2 * np.ones((3, 3)), np.eye(3)), "MultiDiGraph")
         before = copy.deepcopy((list(G.nodes), list(G.edges(data=True))))
         from_networkx(G, features="x")

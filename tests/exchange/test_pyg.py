@@ -65,13 +65,13 @@ class TestPyG:
         assert result.dtype == torch.float32
         assert_array_equal(result.numpy(), diffuse(graph, 1.0))
 
-    def test_directed_adjacency_must_be_meant(self, torch):
+    def test_a_directed_adjacency_needs_symmetrize(self, torch):
         adj_t = torch.sparse_coo_tensor([[0], [1]], [1.0], (2, 2), check_invariants=True)
         with pytest.raises(InputError, match="symmetrize="):
             from_pyg(SimpleNamespace(adj_t=adj_t))
         assert from_pyg(SimpleNamespace(adj_t=adj_t), symmetrize="max").graph.num_edges == 1
 
-    def test_directed_edges_must_be_meant(self, torch, pyg):
+    def test_directed_edges_need_symmetrize(self, torch, pyg):
         data = pyg.data.Data(
             edge_index=torch.tensor([[0, 1], [1, 2]]),
             edge_weight=torch.tensor([1.0, 2.0]),
@@ -93,7 +93,7 @@ class TestPyG:
             from_pyg(data)
         assert from_pyg(data, duplicates="sum").graph.adjacency[0, 1] == 3
 
-    def test_weights_are_what_is_named_so(self, torch, pyg):
+    def test_the_attribute_with_the_weights_can_be_chosen(self, torch, pyg):
         data = pyg.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         for shape in ((2,), (2, 1)):
             data.edge_attr = torch.full(shape, 3.0)
@@ -150,7 +150,7 @@ class TestPyG:
         with pytest.raises(InputError, match="edge 1: node 3 is outside 0..2"):
             from_pyg(SimpleNamespace(edge_index=torch.tensor([[0, 3], [0, 3]]), num_nodes=3))
 
-    def test_several_graphs_or_kinds_are_refused(self, torch, pyg):
+    def test_batches_and_heterogeneous_data_are_refused(self, torch, pyg):
         data = pyg_data(torch, pyg, Graph(np.ones((3, 3)), np.eye(3)))
         with pytest.raises(InputError, match="batch of 2; data.to_data_list"):
             from_pyg(pyg.data.Batch.from_data_list([data, data]))
@@ -166,7 +166,7 @@ class TestPyG:
                 use(pyg.data.Data(x=data.x))
 
     @given(graph=graphs(), seed=seeds)
-    def test_the_data_are_left_alone(self, torch, pyg, graph, seed):
+    def test_the_data_are_not_modified(self, torch, pyg, graph, seed):
         data = pyg_data(torch, pyg, graph, *random_labels_and_parts(graph.num_nodes, seed))
         before = copy.deepcopy(data).to_dict()
         from_pyg(data)
@@ -178,7 +178,7 @@ class TestPyG:
 
 class TestDiffuseFeatures:
     @given(graph=graphs(), wide=st.booleans(), self_loops=st.booleans(), cat=st.booleans())
-    def test_it_is_diffuse(self, torch, pyg, graph, wide, self_loops, cat):
+    def test_equals_diffuse(self, torch, pyg, graph, wide, self_loops, cat):
         data = pyg_data(torch, pyg, graph)
         if not wide:
             data.x = data.x.float()
@@ -201,7 +201,7 @@ class TestDiffuseFeatures:
         assert result.layout == torch.strided
         assert_allclose(result, expected, rtol=1e-12)
 
-    def test_types(self, torch):
+    def test_the_dtype_is_kept(self, torch):
         data = SimpleNamespace(edge_index=[[0, 1], [1, 0]])
         for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
             data.x = torch.eye(2, dtype=dtype)
@@ -219,7 +219,7 @@ class TestDiffuseFeatures:
         with pytest.raises(InputError, match="no pos to diffuse.*attr="):
             DiffuseFeatures(T=1.0, attr="pos")(data)
 
-    def test_in_a_pipeline(self, torch, pyg):
+    def test_in_a_compose(self, torch, pyg):
         graph = Graph(np.ones((3, 3)), np.eye(3))
         data = pyg_data(torch, pyg, graph)
         steps = [DiffuseFeatures(T=1.0), DiffuseFeatures(T=2.0)]
@@ -265,12 +265,12 @@ class TestDiffuseFeatures:
             DiffuseFeatures(T=1.0)(data)
         assert DiffuseFeatures(T=1.0, symmetrize="max")(data).x[1, 0] > 0
 
-    def test_gradients_are_not_lost_unnoticed(self, torch):
+    def test_features_that_require_gradients_are_refused(self, torch):
         data = SimpleNamespace(edge_index=[[0], [0]], x=torch.ones(1, 1, requires_grad=True))
         with pytest.raises(InputError, match="requires gradients.*detach"):
             DiffuseFeatures(T=1.0)(data)
 
-    def test_repr_tells_settings(self):
+    def test_repr_shows_all_settings(self):
         transform = DiffuseFeatures(T=2, K=4, cat=True)
         assert repr(transform) == (
             "DiffuseFeatures(scheme=Euler(T=2.0, K=4), self_loops=True, cat=True, attr='x', "
@@ -281,7 +281,7 @@ class TestDiffuseFeatures:
         assert repr(DiffuseFeatures(T=2.0)) == repr(DiffuseFeatures(scheme=Heat(2)))
         assert repr(pickle.loads(pickle.dumps(transform))) == repr(transform)
 
-    def test_settings_are_checked_at_once(self):
+    def test_settings_are_validated_on_construction(self):
         for settings in ({}, {"T": -1}, {"T": 1.0, "scheme": "euler"}):
             with pytest.raises(InputError):
                 DiffuseFeatures(**settings)

@@ -29,14 +29,14 @@ class TestSymmetry:
         with pytest.raises(InputError, match=r"1 pairs of opposite edges differ.*symmetrize="):
             Graph(self.UNEVEN)
 
-    def test_max(self):
+    def test_max_takes_the_larger_direction(self):
         graph = Graph(self.ONE_WAY, symmetrize="max")
         assert_array_equal(graph.adjacency.toarray(), PATH)
         assert graph.weights is None
         graph = Graph(self.UNEVEN, symmetrize="max")
         assert_array_equal(graph.adjacency.toarray(), [[0, 3, 0], [3, 0, 0], [0, 0, 5]])
 
-    def test_first_of_the_kind_is_named(self):
+    def test_the_first_asymmetric_edge_is_named(self):
         with pytest.raises(InputError, match=r"1 of 3 edges .* \(first: (1 - 2|2 - 1)\)"):
             Graph(np.array([[0.0, 2, 0], [3, 0, 5], [0, 0, 0]]))
 
@@ -52,7 +52,7 @@ class TestSymmetry:
         assert_array_equal(graph.adjacency.toarray(), [[0, 5, 0], [5, 0, 0], [0, 0, 5]])
 
     @pytest.mark.parametrize("how", ["max", "sum"])
-    def test_edges_without_weights_stay_without(self, how):
+    def test_unweighted_edges_stay_unweighted(self, how):
         graph = Graph.from_edges([0, 1, 1], [1, 2, 0], num_nodes=3, symmetrize=how)
         assert_array_equal(graph.adjacency.toarray(), PATH)
         assert graph.weights is None
@@ -63,7 +63,7 @@ class TestSymmetry:
             Graph(PATH, symmetrize="mean")
 
     @given(adjacencies())
-    def test_of_symmetric_weights(self, A):
+    def test_symmetric_weights(self, A):
         assert_same_edges(Graph(A, symmetrize="max"), Graph(A))
         loops = np.diag(np.diag(A))
         assert_allclose(
@@ -104,7 +104,7 @@ class TestEdges:
     @pytest.mark.parametrize(
         "bad", [[0.0, 1.0], ["a", "b"], [[0], [1]], np.array([0, 1], dtype="m8[s]")]
     )
-    def test_ends_that_are_no_indices(self, bad):
+    def test_ends_that_are_not_integers(self, bad):
         with pytest.raises(InputError, match="src must be"):
             Graph.from_edges(bad, [1, 0], num_nodes=2)
 
@@ -151,13 +151,13 @@ class TestViews:
             Graph(PATH).subgraph([0, 2, 2])
 
     @pytest.mark.parametrize("none", [[], np.zeros(3, dtype=bool)])
-    def test_subgraph_of_nothing(self, none):
+    def test_subgraph_of_no_nodes(self, none):
         with pytest.raises(InputError, match="at least one node"):
             Graph(PATH).subgraph(none)
 
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
     @pytest.mark.parametrize("weight", [1, 2])
-    def test_copies_are_as_safe(self, duplicate, weight):
+    def test_copies_are_read_only_too(self, duplicate, weight):
         graph = Graph(weight * PATH, np.eye(3))
         twin = duplicate(graph)
         assert_same_edges(graph, twin)
@@ -217,10 +217,10 @@ class TestNodeIndices:
             node_indices(nodes, 3, "rows")
 
 
-def test_names_of_nodes():
+def test_node_names():
     np.testing.assert_array_equal(Graph(np.ones((2, 2))).names, [0, 1])
     assert Graph(np.ones((2, 2)), node_ids=["x", "y"]).names.tolist() == ["x", "y"]
-    pairs = [(0, 0), (0, 1)]  # which NumPy would make a matrix of
+    pairs = [(0, 0), (0, 1)]  # np.asarray would make a matrix of them
     assert Graph(np.ones((2, 2)), node_ids=pairs).names.tolist() == pairs
 
 

@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import dense_operator
 from strategies import adjacencies
 
 from heatgraph import Graph, diffuse
 from heatgraph.errors import InputError
+from heatgraph.graph import _normalized_operator
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
@@ -14,7 +16,23 @@ PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
 class TestOperator:
     @pytest.mark.parametrize("self_loops", [True, False])
     @given(A=adjacencies())
-    def test_against_the_formula(self, self_loops, A):
+    def test_the_stored_matrix_is_similar_to_the_operator(self, self_loops, A):
+        operator = Graph(A).operator(self_loops, np.float64)
+        R = np.diag(np.ones(len(A)) if operator.root is None else operator.root)
+        S = R @ operator.walk().toarray() @ np.linalg.inv(R)
+        assert_allclose(S, dense_operator(A, self_loops), atol=1e-14)
+
+    @given(A=adjacencies(), block=st.integers(1, 20))
+    def test_block_size_does_not_change_the_values(self, A, block):
+        expected = Graph(2 * A).operator().values
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_normalized_operator, "BLOCK_EDGES", block)
+            values = Graph(2 * A).operator().values
+        assert_array_equal(values, expected)
+
+    @pytest.mark.parametrize("self_loops", [True, False])
+    @given(A=adjacencies())
+    def test_equals_the_formula(self, self_loops, A):
         S = Graph(A).operator(self_loops, np.float64).to_scipy().toarray()
         assert_allclose(S, dense_operator(A, self_loops), atol=1e-14)
 

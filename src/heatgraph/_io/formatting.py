@@ -33,5 +33,5 @@ def format_seconds(seconds: float, digits: int = 3) -> str:
 
 
 def _round(value: float, digits: int) -> str:
-    """A number rounded to so many significant digits, never in scientific notation."""
+    """A number with at most `digits` significant digits, never in scientific notation."""
     return f"{float(f'{value:.{digits}g}'):,.12g}"

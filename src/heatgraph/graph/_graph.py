@@ -353,7 +353,7 @@ class Graph:
         """
         if not isinstance(self_loops, bool | np.bool_):
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
-        return NormalizedOperator.of(
+        return NormalizedOperator.from_adjacency(
             self.indptr,
             self.indices,
             self.weights,
