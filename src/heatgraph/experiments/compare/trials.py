@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heatgraph._io.hashing import fingerprint
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split, fraction_split, random_split
 from heatgraph.errors import InputError
@@ -65,7 +65,7 @@ class Comparison:
             "versions": versions_of(("heatgraph", *CONTESTANTS[method].needs)),
             "settings": described(method, self.known_as),
             "machine": describe_machine() | {"threads": self.threads, "memory": self.memory},
-            "split": _digest(split),
+            "split": fingerprint(split.train, split.val, split.test),
         }
         return Entry(setting, lambda report: isolated(job, report), details)
 
@@ -118,13 +118,6 @@ def _run(
     report("starting", 0, 1)
     result = entry.run(report)
     results.add(entry, result, result["fit_seconds"] + result["predict_seconds"])
-
-
-def _digest(split: Split) -> str:
-    digest = hashlib.sha256()
-    for part in (split.train, split.val, split.test):
-        digest.update(f"{len(part)} ".encode() + part.astype("<i8").tobytes())
-    return digest.hexdigest()
 
 
 def records(comparison: Comparison, results: Results) -> dict[str, Records]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heatgraph._io.formatting import format_bytes
+from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.experiments.compare.contestants import CONTESTANTS, REFERENCE
 from heatgraph.experiments.compare.measures import rights
 from heatgraph.experiments.compare.significance import (
@@ -166,7 +166,10 @@ def _cost(found: list[dict[str, Any]]) -> Table:
     rows = [
         [
             row["title"],
-            *(_shown(seconds, row[f"{part}_seconds"]) for part in ("fit", "refit", "predict")),
+            *(
+                _shown(format_seconds, row[f"{part}_seconds"])
+                for part in ("fit", "refit", "predict")
+            ),
             _shown(format_bytes, row["peak_bytes"]),
             _shown("{:,}".format, row["parameters"] or None),
         ]
@@ -219,11 +222,6 @@ def _chart(found: list[dict[str, Any]]) -> Chart | None:
         "Accuracy over time, the choice of settings included. Bars are one standard deviation."
     )
     return Chart("accuracy-over-time", caption, [panel], 1)
-
-
-def seconds(value: float) -> str:
-    """A time as people read it."""
-    return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.1f} s"
 
 
 def write(folder: Path, comparison: Comparison, results: Results) -> Document:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from heatgraph._io.formatting import format_seconds
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.baselines.gnn.estimator import authors_network
 from heatgraph.baselines.gnn.recipes import recipe_for
@@ -165,9 +166,7 @@ def total(records: Records, K: int, way: str) -> float | None:
 
 def milliseconds(value: float | None) -> str:
     """A time as people read it."""
-    if value is None:
-        return NOTHING
-    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.1f} ms"
+    return NOTHING if value is None else format_seconds(value / 1000)
 
 
 def _stages(source: str, rows: Sequence[tuple[str, str, str, int, str]], records: Records) -> Table:
