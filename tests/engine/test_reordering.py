@@ -46,7 +46,7 @@ def test_permute_is_indexing(graph, seed):
     weights = None if graph.weights is None else np.empty_like(graph.weights)
     middle, end = graph.num_nodes // 2, indptr[:-1].copy()
     for start, stop in ((0, middle), (middle, graph.num_nodes)):
-        kernels.permute(
+        kernels.permute_symmetric(
             graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights,
             start, stop,
         )  # fmt: skip
@@ -74,7 +74,7 @@ def test_communities_are_what_the_python_says_and_stay_small(graph, asked, most)
         assert sizes.max() <= most
         return labels, changed
 
-    compiled, plain = passes(kernels.join_communities), passes(kernels._join_communities)
+    compiled, plain = passes(kernels.propagate_labels), passes(kernels._propagate_labels)
     assert_array_equal(compiled[0], plain[0])
     assert compiled[1] == plain[1]
 

@@ -72,7 +72,7 @@ def edge_locality(graph: Graph, rank: Array) -> float:
 
 
 def _arrange(graph: Graph) -> ReorderedGraph | None:
-    from heatgraph._engine.kernels import permute
+    from heatgraph._engine.kernels import permute_symmetric
 
     n, index = graph.num_nodes, graph.indices.dtype
     order = graph.cache.get("order")
@@ -89,7 +89,7 @@ def _arrange(graph: Graph) -> ReorderedGraph | None:
     weights = None if graph.weights is None else np.empty_like(graph.weights)
     end = indptr[:-1].copy()
     for nodes in _ranges(indptr):
-        permute(
+        permute_symmetric(
             graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights, *nodes
         )
     return ReorderedGraph(graph.with_edges(indptr, indices, weights), order, rank)
@@ -97,7 +97,7 @@ def _arrange(graph: Graph) -> ReorderedGraph | None:
 
 def _by_community(graph: Graph) -> Array:
     """An order in which communities come one after the other."""
-    from heatgraph._engine.kernels import join_communities
+    from heatgraph._engine.kernels import propagate_labels
 
     n, index = graph.num_nodes, graph.indices.dtype
     labels, sizes = np.arange(n, dtype=index), np.ones(n, dtype=index)
@@ -105,7 +105,7 @@ def _by_community(graph: Graph) -> Array:
     edges = (graph.indptr, graph.indices)
     for _ in range(PASSES):
         changed = sum(
-            join_communities(*edges, labels, sizes, counts, ASKED, NEAR, *nodes)
+            propagate_labels(*edges, labels, sizes, counts, ASKED, NEAR, *nodes)
             for nodes in _ranges(graph.indptr)
         )
         if changed < SETTLED * n:
