@@ -51,7 +51,7 @@ Array = npt.NDArray[Any]
 Kernel = Callable[..., None]
 
 # Time of a product with the plain loop relative to one with generated code, as measured.
-PLAIN_LOOP_COST = "2 times"
+PLAIN_LOOP_COST = "about 3 times"
 # Prefetch distance, in rows: for a tile, the edges and the output of the next row are not adjacent.
 ROW_PREFETCH_DISTANCE = 8
 
