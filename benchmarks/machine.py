@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 
-from heatgraph._engine.kernels import add_rows
 from heatgraph._engine.recurrence import empty_panel
+from heatgraph._engine.row_sum_codegen import add_rows
 from heatgraph._engine.threads import thread_count
 
 WIDTH = 64  # columns of float32 in a row

@@ -214,9 +214,9 @@ def test_the_plan_is_what_happens(monkeypatch):
             course = plan(graph, scheme=scheme, **options)
             calls.clear()
             diffuse(graph, scheme=scheme, n_threads=1, **options)
-            done = [args for args in calls if args[2] > args[1]]
+            done = [args for args in calls if args[3][1] > args[3][0]]
             assert len(done) == course.products * len(course.panels)
-            columns = sum(args[6].shape[1] for args in done)
+            columns = sum(args[1].current.shape[1] for args in done)
             # The last panel may be wider than there are columns for.
             assert 0 <= columns - course.products * course.columns < 16 * max(1, course.products)
 

@@ -8,7 +8,7 @@ from scipy.special import ive
 from strategies import schemes
 
 from heatgraph import SGC, Euler, Heat, PersonalizedPageRank, RungeKutta4
-from heatgraph._engine import chebyshev as series
+from heatgraph._engine import chebyshev
 from heatgraph._engine.chebyshev import chebyshev_series
 from heatgraph.errors import InputError, StabilityWarning
 
@@ -36,7 +36,7 @@ def test_the_bound_holds(scheme, tol):
     ],
 )
 def test_the_bound_holds_in_exact_arithmetic(scheme, tol):
-    """Rounding of samples and coefficients is part of it: checked with 40 digits."""
+    """The bound covers rounding of samples and coefficients: checked with 40 digits."""
     coefficients, bound = chebyshev_series(scheme, tol)
     with mp.workdps(40):
         exact = [mp.mpf(float(c)) for c in coefficients]
@@ -57,9 +57,9 @@ def exact_response(scheme, x):
     return step**scheme.K
 
 
-def test_what_the_samples_miss_is_in_the_bound(monkeypatch):
-    """With far too few samples the bound must say so."""
-    monkeypatch.setattr(series, "_BEYOND", 1.0)
+def test_the_bound_covers_aliasing(monkeypatch):
+    """With far too few samples, the error is large and the bound holds."""
+    monkeypatch.setattr(chebyshev, "_TAIL_TOLERANCE", 1.0)
     scheme = PersonalizedPageRank(0.012345)
     coefficients, bound = chebyshev_series(scheme, 1e-6)
     error = np.abs(chebval(S_RANGE, coefficients) - scheme.response(S_RANGE)).max()
@@ -68,14 +68,14 @@ def test_what_the_samples_miss_is_in_the_bound(monkeypatch):
 
 @given(schemes, st.sampled_from([1e-3, 1e-6, 1e-10]))
 def test_the_bound_is_nearly_attained(scheme, tol):
-    """A certificate that is always far too large would be no use."""
+    """The bound exceeds the error by at most a factor of 50."""
     coefficients, bound = chebyshev_series(scheme, tol)
     error = np.abs(chebval(S_RANGE, coefficients) - scheme.response(S_RANGE)).max()
     assert bound <= 50 * error + 1e-12
 
 
 @given(schemes, st.sampled_from([1e-3, 1e-6]))
-def test_one_term_fewer_would_not_do(scheme, tol):
+def test_the_series_is_the_shortest(scheme, tol):
     coefficients, bound = chebyshev_series(scheme, tol)
     if len(coefficients) > 1:
         assert bound + abs(coefficients[-1]) > tol
@@ -95,17 +95,18 @@ def test_heat_coefficients_are_bessel_functions(T):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "most"), [(Euler(5.27, 250), 13), (Euler(3.78, 300), 12), (Euler(6.0498, 900), 14)]
+    ("scheme", "max_degree"),
+    [(Euler(5.27, 250), 13), (Euler(3.78, 300), 12), (Euler(6.0498, 900), 14)],
 )
-def test_terms_at_the_published_settings(scheme, most):
+def test_degree_at_the_published_settings(scheme, max_degree):
     coefficients, bound = chebyshev_series(scheme, 1e-6)
-    assert len(coefficients) - 1 <= most
+    assert len(coefficients) - 1 <= max_degree
     assert bound <= 1e-6
 
 
 @pytest.mark.filterwarnings("ignore::heatgraph.errors.StabilityWarning")
 @pytest.mark.parametrize("scheme", [(Euler, 10.0, 3), (Euler, 10.0, 9), (RungeKutta4, 10.0, 5)])
-def test_unstable_steps_are_what_they_are(scheme):
+def test_unstable_schemes_are_approximated_too(scheme):
     kind, T, K = scheme
     scheme = kind(T, K)
     coefficients, bound = chebyshev_series(scheme, 1e-6)
@@ -117,19 +118,19 @@ def test_unstable_steps_are_what_they_are(scheme):
     assert len(coefficients) - 1 <= scheme.degree
 
 
-def test_a_million_steps_cost_no_more_than_the_limit():
+def test_a_billion_steps_take_as_many_terms_as_the_limit():
     many, _ = chebyshev_series(Euler(5.3, 10**9), 1e-6)
     limit, _ = chebyshev_series(Heat(5.3), 1e-6)
     assert len(many) == len(limit)
 
 
-def test_powers_have_their_exact_series():
+def test_powers_have_exact_series():
     coefficients, bound = chebyshev_series(SGC(3), 1e-13)
     np.testing.assert_allclose(coefficients, [0, 0.75, 0, 0.25], atol=1e-15)
     assert bound < 1e-13
 
 
-def test_slowly_decaying_series():
+def test_slowly_decaying_coefficients():
     coefficients, bound = chebyshev_series(PersonalizedPageRank(1e-4), 1e-6)
     error = np.abs(
         chebval(S_RANGE, coefficients) - PersonalizedPageRank(1e-4).response(S_RANGE)
@@ -137,7 +138,7 @@ def test_slowly_decaying_series():
     assert error <= bound + 1e-13 <= 1e-6 + 1e-13
 
 
-def test_absurd_times_are_refused():
+def test_extreme_times_are_rejected():
     with pytest.raises(InputError, match="millions of products"):
         chebyshev_series(Heat(1e15), 1e-6)
     with pytest.warns(StabilityWarning):

@@ -260,7 +260,7 @@ class TestResuming:
             stopped_after(patch, 1)
             with pytest.raises(KeyboardInterrupt):
                 diffuse(graph, 3.0, **options)
-        assert "arrangement" in graph.cache
+        assert "reordered_graph" in graph.cache
         assert_allclose(diffuse(graph, 3.0, **options), diffuse(graph, 3.0), atol=1e-5)
 
     def test_a_full_disk_keeps_what_is_done(self, graph, tmp_path, monkeypatch):

@@ -2,33 +2,34 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from heatgraph._engine.threads import WorkerThreads, thread_count
+from heatgraph import Graph, plan
+from heatgraph._engine.threads import SingleBlasThread, WorkerThreads, thread_count
 from heatgraph.errors import InputError
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_item_once(threads):
     seen = []
-    with WorkerThreads(threads) as crew:
-        crew.map(seen.append, range(100))
+    with WorkerThreads(threads) as workers:
+        workers.map(seen.append, range(100))
     assert sorted(seen) == list(range(100))
 
 
-def test_items_run_side_by_side():
-    both_there = threading.Barrier(2, timeout=10)
-    with WorkerThreads(2) as crew:
-        crew.map(lambda _: both_there.wait(), range(2))
+def test_items_run_in_parallel():
+    barrier = threading.Barrier(2, timeout=10)
+    with WorkerThreads(2) as workers:
+        workers.map(lambda _: barrier.wait(), range(2))
 
 
 def test_one_item_runs_on_the_calling_thread():
-    with WorkerThreads(2) as crew:
-        crew.map(lambda _: seen.append(threading.current_thread()), [0])
+    seen = []
+    with WorkerThreads(2) as workers:
+        workers.map(lambda _: seen.append(threading.current_thread()), [0])
     assert seen == [threading.current_thread()]
-
-
-seen: list[threading.Thread] = []
 
 
 def test_the_first_exception_stops_the_rest():
@@ -40,29 +41,62 @@ def test_the_first_exception_stops_the_rest():
         time.sleep(0.01)
         done.append(item)
 
-    crew = WorkerThreads(2)
-    with pytest.raises(ZeroDivisionError), crew:
-        crew.map(work, range(200))
-    assert crew.stopping
+    workers = WorkerThreads(2)
+    with pytest.raises(ZeroDivisionError), workers:
+        workers.map(work, range(200))
+    assert workers.stopping
     assert len(done) < 100
 
 
-def test_no_thread_is_left_behind():
+def test_threads_end_with_the_task():
     before = threading.active_count()
-    with WorkerThreads(4) as crew:
-        crew.map(time.sleep, [0.01] * 8)
+    with WorkerThreads(4) as workers:
+        workers.map(time.sleep, [0.01] * 8)
     assert threading.active_count() == before
 
 
-def test_thread_count():
+def blas_threads():
+    return [
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    ]
+
+
+def test_blas_is_limited_until_the_last_thread_exits():
+    before = blas_threads()
+    first, second = SingleBlasThread(), SingleBlasThread()
+    first.__enter__()
+    with second:
+        assert set(blas_threads()) == {1}
+        first.__exit__()
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_thread_count_is_validated():
     assert thread_count(3) == 3
-    assert 1 <= thread_count(None) <= os.cpu_count()
-    for bad in (0, -1, 1.5, "2", True):
+    for invalid in (0, -1, 1.5, "2", True):
         with pytest.raises(InputError, match="n_threads must be a whole number >= 1"):
-            thread_count(bad)
+            thread_count(invalid)
 
 
-def test_thread_count_where_affinity_is_unknown(monkeypatch):
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+def test_thread_count_is_limited_by_the_environment(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert thread_count(None) == 1
+    graph = Graph(np.ones((3, 3)), np.eye(3))
+    assert plan(graph, 1.0).threads == 1
+    assert plan(graph, 1.0, n_threads=5).threads == 5
+
+
+def test_thread_count_is_limited_by_affinity(monkeypatch):
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
+    assert thread_count(None) <= 2
+
+
+def test_thread_count_is_all_cpus_where_nothing_limits_them(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "100")
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(7)), raising=False)
+    monkeypatch.setattr(os.path, "exists", lambda path: False)  # no cgroup
     assert thread_count(None) == 7

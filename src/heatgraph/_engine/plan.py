@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph._arguments import memory_owners
-from heatgraph._engine.reordering import NEAR
+from heatgraph._engine.reordering import CACHE_NODES
 from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.errors import MemoryBudgetError
 from heatgraph.graph import Graph
@@ -193,7 +193,7 @@ def make_plan(
         building_source, source = _source_bytes(graph, working, side)
         # What goes to a file is planned as if no order were there, since a run that is taken up
         # again has to be cut into the same panels.
-        there = "arrangement" in graph.cache and place != "file"
+        there = "reordered_graph" in graph.cache and place != "file"
         building_order, order = _order_bytes(graph) if reordered and not there else (0, 0)
         fixed = result + order + operator + source
         in_the_end = _components_bytes(graph) if looking else 0
@@ -240,7 +240,7 @@ def make_plan(
             seconds /= threads
         if side == "rows":
             seconds += M * columns * _stored(graph) / BLAS_SPEED
-        if reordered and "arrangement" not in graph.cache:
+        if reordered and "reordered_graph" not in graph.cache:
             seconds += ORDER_SECONDS * entries
         return Plan(
             method="steps" if degree is None else "chebyshev",
@@ -402,7 +402,7 @@ def _tile(n: int, entries: int, row_bytes: int) -> int:
 
 def _worth_reordering(n: int, bytes_per_edge: int) -> bool:
     """Whether panels exceed the cache by far, and enough of them to pay for finding an order."""
-    return n >= 2 * NEAR and bytes_per_edge >= ORDER_BYTES
+    return n >= 2 * CACHE_NODES and bytes_per_edge >= ORDER_BYTES
 
 
 def _panel_width(columns: int, n: int, item: int) -> int:

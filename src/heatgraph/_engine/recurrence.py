@@ -1,9 +1,9 @@
-"""The two ways to apply r(S) to a panel of columns, knowing nothing of what r is called.
+"""Apply r(S) to a panel of columns, by a Chebyshev series or by the literal steps of a scheme.
 
-`chebyshev` sums a series, with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}.
-`stepwise` takes the literal steps of a scheme. Both see S only through a `PanelOperator`, which
-spreads each product over threads and holds P = R^(-1) S R: r(S) X = R r(P) R^(-1) X, so panels are
-divided by R on the way in and multiplied by it on the way out.
+`chebyshev` sums a series with the recurrence T_0 = X, T_1 = S X, T_{k+1} = 2 S T_k - T_{k-1}, and
+`stepwise` takes the steps of a scheme. Both see S only as a `PanelOperator`, which distributes each
+product over threads and multiplies by P = R^(-1) S R. Since r(S) X = R r(P) R^(-1) X, the caller
+divides panels by R beforehand, and both functions multiply their results by R.
 
 Shapes: X is (n, w), P is (n, n); M schemes give (M, n, w) or, at R rows, (M, R, w).
 """
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._engine.kernel_arguments import Accumulators, Step
 from heatgraph._engine.plan import even_ranges, feature_blocks
 from heatgraph._engine.threads import WorkerThreads
 from heatgraph.graph._normalized_operator import NormalizedOperator
@@ -30,84 +31,61 @@ Progress = Callable[[int, int], object]
 CACHE_LINE = 64
 
 
-@dataclass(frozen=True)
-class Accumulators:
-    """What products add up to: `values` (M, n, w).
-
-    The first product begins with its `own` (M,) times the vector that it multiplies, each adds its
-    `coefficients` (M,) times what it makes, and the last one has a `scale` (n,) to multiply by.
-    """
-
-    own: Array
-    coefficients: Array
-    values: Array
-    scale: Array | None
-
-
 @dataclass
 class PanelOperator:
-    """Products of P with panels. Between two of its calls to a kernel, work can be stopped.
+    """Products of P with panels, on several threads; stopping the threads cancels them.
 
-    `root` is R, or None where R is 1 or where nothing is multiplied. Neighbours are visited `tile`
-    nodes at a time, in `ranges` of rows. `crew` does the whole diffusion; `sharing` is the same
-    crew when its threads share the rows of one panel, and a crew of one when each has panels of its
-    own.
+    Attributes
+    ----------
+    P : NormalizedOperator
+    root : array of shape (n,) or None
+        The diagonal of R; None if R is the identity or there are no products.
+    tile : int
+        Nodes whose rows are gathered together (see `heatgraph._engine.kernels`).
+    workers : WorkerThreads
+        The threads of the whole diffusion. Their `stopping` cancels products.
+    row_workers : WorkerThreads
+        The threads that share the rows of one panel: `workers`, or a single one if each of those
+        has a panel of its own.
+    row_ranges : list of (start, stop)
+        Blocks of rows, of about equal work.
+    total_products : int
+        What `progress` is called with, after the number of products done.
+    progress : callable, optional
     """
 
     P: NormalizedOperator
     root: Array | None
     tile: int
-    crew: WorkerThreads
-    sharing: WorkerThreads
-    ranges: list[tuple[int, int]]
-    total: int
+    workers: WorkerThreads
+    row_workers: WorkerThreads
+    row_ranges: list[tuple[int, int]]
+    total_products: int
     progress: Progress | None
-    done: int = 0
-    lock: Any = field(default_factory=threading.Lock)
+    _products_done: int = field(default=0, init=False)
+    _progress_lock: Any = field(default_factory=threading.Lock, init=False)
 
-    def recur(
-        self,
-        alpha: float,
-        beta: float,
-        current: Array,
-        out: Array,
-        sums: Accumulators | None = None,
-    ) -> None:
-        """Do ``out <- alpha P current + beta out`` and sum (`heatgraph._engine.kernels`)."""
-        from heatgraph._engine.kernels import recur
+    def recur(self, step: Step, accumulators: Accumulators | None = None) -> None:
+        """Compute ``out <- alpha P current + beta out`` and add `out` to the accumulators."""
+        from heatgraph._engine.kernels import no_accumulators, recur
 
-        if sums is None:
-            nothing = np.empty(0, dtype=out.dtype)
-            sums = Accumulators(nothing, nothing, out[np.newaxis], None)
+        targets = no_accumulators(self.P, step.out) if accumulators is None else accumulators
         self.run_ranges(
-            lambda start, stop: recur(
-                self.P,
-                start,
-                stop,
-                self.tile,
-                alpha,
-                beta,
-                current,
-                out,
-                sums.own,
-                sums.coefficients,
-                sums.values,
-                sums.scale,
-            ),
-            self.ranges,
+            lambda start, stop: recur(self.P, step, targets, (start, stop), self.tile),
+            self.row_ranges,
         )
         if self.progress is not None:
-            with self.lock:
-                self.done += 1
-                self.progress(self.done, self.total)
+            with self._progress_lock:
+                self._products_done += 1
+                self.progress(self._products_done, self.total_products)
 
-    def multiply_by_root(self, results: Array, keep: Array | None) -> None:
-        """Multiply results (M, n, w), or (M, R, w) at the rows `keep`, by R."""
+    def multiply_by_root(self, results: Array, rows: Array | None) -> None:
+        """Multiply results (M, n, w), or (M, R, w) at `rows`, by R in place."""
         if self.root is not None:
-            results *= (self.root if keep is None else self.root[keep])[:, np.newaxis]
+            results *= (self.root if rows is None else self.root[rows])[:, np.newaxis]
 
     def combine(self, coefficients: Array, vectors: Array, out: Array) -> None:
-        """Sum ``coefficients[m, k] vectors[k]`` over k."""
+        """Compute ``out[m] <- sum_k coefficients[m, k] vectors[k]``."""
         from heatgraph._engine.kernels import combine
 
         _, rows, width = vectors.shape
@@ -117,102 +95,128 @@ class PanelOperator:
         )
 
     def contract(self, kernel_columns: Array, X: Any) -> Array:
-        """Multiply (n, w)^T by the features (n, d), in the precision of the former."""
+        """Multiply the transpose of columns (n, w) by features (n, d), in the columns' precision.
+
+        X of None is the identity.
+        """
         if X is None:
             return kernel_columns.T
         n, width = kernel_columns.shape
         product = np.zeros((width, X.shape[1]), dtype=kernel_columns.dtype)
         for start, stop in feature_blocks(X, width):
-            self._check()
-            part = X if stop - start == n else X[start:stop]
-            part = part.astype(product.dtype, copy=False)
-            product += (part.T @ kernel_columns[start:stop]).T
+            self._raise_if_stopping()
+            block = X if stop - start == n else X[start:stop]
+            block = block.astype(product.dtype, copy=False)
+            product += (block.T @ kernel_columns[start:stop]).T
         return product
 
     def run_ranges(
         self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]
     ) -> None:
-        """Do some work on ranges of rows, by the threads that share them."""
+        """Call ``work(start, stop)`` for each range of rows, on the threads that share a panel."""
 
-        def one(rows: tuple[int, int]) -> None:
-            self._check()
+        def run(rows: tuple[int, int]) -> None:
+            self._raise_if_stopping()
             with np.errstate(over="ignore", invalid="ignore"):
                 work(*rows)
 
-        self.sharing.map(one, ranges)
+        self.row_workers.map(run, ranges)
 
-    def _check(self) -> None:
-        if self.crew.stopping:
+    def _raise_if_stopping(self) -> None:
+        if self.workers.stopping:
             raise CancelledError
 
 
 def empty_panel(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    """A panel whose rows begin where cache lines do, if they are whole lines wide.
+    """An uninitialised panel that is aligned to cache lines.
 
-    NumPy's own begin 16 bytes later, so that each number of lines is spread over one more.
+    NumPy aligns to 16 bytes, so that a row of k cache lines would touch k + 1.
     """
     size = shape[0] * shape[1] * dtype.itemsize
-    raw = np.empty(size + CACHE_LINE, dtype=np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + size].view(dtype).reshape(shape)
+    buffer = np.empty(size + CACHE_LINE, dtype=np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + size].view(dtype).reshape(shape)
 
 
 def chebyshev(
-    operator: PanelOperator, X: Array, coefficients: Array, keep: Array | None, sums: Array
+    operator: PanelOperator, X: Array, coefficients: Array, rows: Array | None, out: Array
 ) -> None:
-    """Fill `sums` with c_mk T_k(S) X summed over k, for each m, at the rows `keep` or all.
+    """Compute ``out[m] <- R sum_k coefficients[m, k] T_k(P) X``, at all rows or at some.
 
-    `X` (n, w) is used up. All rows are summed as the vectors come. At a few rows it is cheaper to
-    keep the vectors there and to sum them at the end.
+    Parameters
+    ----------
+    operator : PanelOperator
+    X : array of shape (n, w)
+        Overwritten.
+    coefficients : array of shape (M, degree + 1)
+    rows : array of shape (R,) or None
+        Rows of the result; None means all.
+    out : array of shape (M, n, w) or (M, R, w)
     """
-    by_term = np.ascontiguousarray(coefficients.T)
-    last = len(by_term) - 1
-    if keep is not None:
-        vectors = np.empty((len(by_term), len(keep), X.shape[1]), dtype=X.dtype)
-        X.take(keep, axis=0, out=vectors[0], mode="clip")
-    elif last == 0:
-        np.multiply(by_term[0][:, np.newaxis, np.newaxis], X, out=sums)
-    if keep is None and (last == 0 or coefficients.shape == (1, 2)):
-        # A single product is of no use but for its sum.
-        current, other = X, sums[0]
+    if rows is None:
+        _sum_all_rows(operator, X, coefficients, out)
     else:
-        current, other = X, empty_panel(X.shape, X.dtype)
-    for k in range(1, last + 1):
-        alpha, beta = (1, 0) if k == 1 else (2, -1)
-        if keep is None:
-            ending = operator.root if k == last else None
-            operator.recur(
-                alpha, beta, current, other, Accumulators(by_term[0], by_term[k], sums, ending)
-            )
-        else:
-            operator.recur(alpha, beta, current, other)
-            other.take(keep, axis=0, out=vectors[k], mode="clip")
+        _sum_some_rows(operator, X, coefficients, rows, out)
+
+
+def _sum_all_rows(operator: PanelOperator, X: Array, coefficients: Array, out: Array) -> None:
+    """Accumulate the series while its vectors are computed."""
+    by_degree = np.ascontiguousarray(coefficients.T)
+    degree = len(by_degree) - 1
+    if degree == 0:
+        np.multiply(by_degree[0][:, np.newaxis, np.newaxis], X, out=out)
+        return
+    # With one product and one scheme, the output doubles as the accumulator.
+    current, other = X, out[0] if coefficients.shape == (1, 2) else empty_panel(X.shape, X.dtype)
+    no_scale = operator.P.outgoing[:0]
+    for k in range(1, degree + 1):
+        scale = operator.root if k == degree and operator.root is not None else no_scale
+        step = _chebyshev_step(k, current, other)
+        operator.recur(step, Accumulators(by_degree[0], by_degree[k], out, scale))
         current, other = other, current
-    if keep is not None:
-        operator.combine(coefficients, vectors, sums)
-        operator.multiply_by_root(sums, keep)
+
+
+def _sum_some_rows(
+    operator: PanelOperator, X: Array, coefficients: Array, rows: Array, out: Array
+) -> None:
+    """Keep the vectors at `rows` and sum them at the end: M (degree + 1) R w multiply-adds."""
+    terms = coefficients.shape[1]
+    vectors = np.empty((terms, len(rows), X.shape[1]), dtype=X.dtype)
+    X.take(rows, axis=0, out=vectors[0], mode="clip")
+    current, other = X, empty_panel(X.shape, X.dtype)
+    for k in range(1, terms):
+        operator.recur(_chebyshev_step(k, current, other))
+        other.take(rows, axis=0, out=vectors[k], mode="clip")
+        current, other = other, current
+    operator.combine(coefficients, vectors, out)
+    operator.multiply_by_root(out, rows)
+
+
+def _chebyshev_step(k: int, current: Array, out: Array) -> Step:
+    """The step from T_{k-1}, in `current`, and T_{k-2}, in `out`, to T_k."""
+    return Step(1, 0, current, out) if k == 1 else Step(2, -1, current, out)
 
 
 def stepwise(
     operator: PanelOperator,
     X: Array,
     schemes: Sequence[SteppedScheme],
-    keep: Array | None,
-    results: Array,
+    rows: Array | None,
+    out: Array,
 ) -> None:
-    """Fill `results` by the literal steps of each scheme from `X` (n, w), at `keep` or all rows.
+    """Compute each scheme's literal steps from `X` (n, w), at all rows or at some.
 
-    `X` is used up.
+    `rows` and `out` are those of `chebyshev`.
     """
 
     def product(Y: Array) -> Array:
-        SY = empty_panel(Y.shape, Y.dtype)
-        operator.recur(1, 0, Y, SY)
-        return SY
+        PY = empty_panel(Y.shape, Y.dtype)
+        operator.recur(Step(1, 0, Y, PY))
+        return PY
 
-    for scheme, result in zip(schemes, results, strict=True):
+    for scheme, result in zip(schemes, out, strict=True):
         Y = X
         for _ in range(scheme.K):
             Y = scheme.step(product, Y)
-        result[...] = Y if keep is None else Y[keep]
-    operator.multiply_by_root(results, keep)
+        result[...] = Y if rows is None else Y[rows]
+    operator.multiply_by_root(out, rows)

@@ -1,10 +1,12 @@
-"""An order of nodes in which neighbours are near each other, for graphs beyond the cache.
+"""Reorder the nodes of a graph so that neighbours are close in memory.
 
-A product gathers the rows of each node's neighbours. Where nodes are numbered by chance, every row
-comes from far away; where communities are numbered one after the other, most of them have just been
-there. Communities come from label propagation: every node takes the label that most of its
-neighbours have, over and over, and none may grow beyond what a cache holds. That is a few passes
-over a sample of the edges. The order is used inside a diffusion and undone on the way out.
+A product gathers the rows of each node's neighbours. On graphs beyond the cache it is faster if
+neighbours have nearby indices. Communities, found by label propagation on a sample of the edges and
+limited to what a cache holds, are numbered one after the other. Diffusion runs on the reordered
+graph and permutes its results back.
+
+`order` (n,) lists the nodes of the given graph in their new order, and `rank` is the inverse
+permutation, ``rank[order[k]] == k``.
 """
 
 from __future__ import annotations
@@ -21,27 +23,25 @@ from heatgraph.graph import Graph
 
 Array = npt.NDArray[Any]
 
-# Threads that share a graph find its order once.
-_ONE_AT_A_TIME = threading.Lock()
-
-# Nodes whose rows a cache holds, 256 bytes each: the largest community, and what counts as near.
-NEAR = 1 << 16
-# Passes of label propagation, at most; and the share of nodes that change below which it is done.
-PASSES, SETTLED = 6, 0.02
-# Neighbours of a node that are asked, and edges that nearness is measured on.
-ASKED, SAMPLED = 32, 1 << 20
-# Edges at a time: some 100 ms, which Ctrl-C may have to wait for.
+# Nodes whose rows of 256 bytes fit in the cache: the bound on the size of a community, and on the
+# distance of indices at which neighbours count as local.
+CACHE_NODES = 1 << 16
+# Label propagation ends after this many passes, or when a smaller share of nodes changes its label.
+MAX_PASSES, MIN_CHANGED = 6, 0.02
+# Neighbours that are sampled for a node's label, and edges that locality is measured on.
+SAMPLED_NEIGHBOURS, SAMPLED_EDGES = 32, 1 << 20
+# Edges in one call of a kernel, which takes about 100 ms: Ctrl-C has to wait for it.
 RANGE_EDGES = 5_000_000
-# An order is kept if it brings this share of all edges near.
-WORTHWHILE = 0.15
+# The least gain in locality for which the graph is reordered.
+MIN_LOCALITY_GAIN = 0.15
+
+# Threads that share a graph reorder it once.
+_REORDERING = threading.Lock()
 
 
 @dataclass(frozen=True)
 class ReorderedGraph:
-    """A graph whose nodes are in another order: its node k is the given graph's ``order[k]``.
-
-    ``rank[order[k]]`` is k.
-    """
+    """A graph whose node k is the given graph's node ``order[k]``."""
 
     graph: Graph
     order: Array
@@ -49,72 +49,78 @@ class ReorderedGraph:
 
 
 def reordered_graph(graph: Graph) -> ReorderedGraph | None:
-    """Give the graph in an order with near neighbours, or None if none is found that is better.
+    """Reorder a graph; None if that gains too little locality.
 
-    The answer is kept with the graph, also for the same edges with other features, and an order
-    goes into its file.
+    The result is cached with the graph, and shared with graphs that have the same edges and other
+    features. The order is saved with the graph.
     """
-    kept = graph.cache
-    with _ONE_AT_A_TIME:
-        if "arrangement" not in kept:
-            kept["arrangement"] = _arrange(graph)
-    arrangement: ReorderedGraph | None = kept["arrangement"]
-    return arrangement
+    with _REORDERING:
+        if "reordered_graph" not in graph.cache:
+            graph.cache["reordered_graph"] = _reorder(graph)
+    reordered: ReorderedGraph | None = graph.cache["reordered_graph"]
+    return reordered
 
 
 def edge_locality(graph: Graph, rank: Array) -> float:
-    """Share of edges, of a sample, whose ends are near each other when nodes have these ranks."""
-    step = max(1, len(graph.indices) // SAMPLED)
+    """Share of edges, in a sample, whose ends have ranks less than CACHE_NODES apart."""
+    step = max(1, len(graph.indices) // SAMPLED_EDGES)
     edges = np.arange(0, len(graph.indices), step)
-    ends = np.searchsorted(graph.indptr, edges, side="right") - 1
-    apart = np.abs(rank[ends].astype(np.int64) - rank[graph.indices[edges]])
-    return float((apart < NEAR).mean()) if len(edges) else 1.0
+    rows = np.searchsorted(graph.indptr, edges, side="right") - 1
+    distance = np.abs(rank[rows].astype(np.int64) - rank[graph.indices[edges]])
+    return float((distance < CACHE_NODES).mean()) if len(edges) else 1.0
 
 
-def _arrange(graph: Graph) -> ReorderedGraph | None:
-    from heatgraph._engine.kernels import permute
-
+def _reorder(graph: Graph) -> ReorderedGraph | None:
     n, index = graph.num_nodes, graph.indices.dtype
     order = graph.cache.get("order")
-    if order is None:
-        order = _by_community(graph)
+    is_saved = order is not None
+    if not is_saved:
+        order = _community_order(graph)
     rank = np.empty(n, dtype=index)
     rank[order] = np.arange(n, dtype=index)
-    if "order" not in graph.cache:
-        if edge_locality(graph, rank) - edge_locality(graph, np.arange(n)) < WORTHWHILE:
+    if not is_saved:
+        gain = edge_locality(graph, rank) - edge_locality(graph, np.arange(n))
+        if gain < MIN_LOCALITY_GAIN:
             return None
         graph.cache["order"] = order
+    return ReorderedGraph(_permute(graph, order, rank), order, rank)
+
+
+def _permute(graph: Graph, order: Array, rank: Array) -> Graph:
+    """The graph of A[order][:, order]."""
+    from heatgraph._engine.kernels import permute_symmetric
+
     indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
     indices = np.empty_like(graph.indices)
     weights = None if graph.weights is None else np.empty_like(graph.weights)
-    end = indptr[:-1].copy()
-    for nodes in _ranges(indptr):
-        permute(
-            graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights, *nodes
-        )
-    return ReorderedGraph(graph._with_edges(indptr, indices, weights), order, rank)
+    given = (graph.indptr, graph.indices, graph.weights)
+    row_end = indptr[:-1].copy()
+    for nodes in _node_ranges(indptr):
+        permute_symmetric(*given, order, rank, row_end, indices, weights, *nodes)
+    return graph.with_edges(indptr, indices, weights)
 
 
-def _by_community(graph: Graph) -> Array:
-    """An order in which communities come one after the other."""
-    from heatgraph._engine.kernels import join_communities
+def _community_order(graph: Graph) -> Array:
+    """An order in which the nodes of each community are consecutive."""
+    from heatgraph._engine.kernels import propagate_labels
 
     n, index = graph.num_nodes, graph.indices.dtype
     labels, sizes = np.arange(n, dtype=index), np.ones(n, dtype=index)
     counts = np.zeros(n, dtype=index)
     edges = (graph.indptr, graph.indices)
-    for _ in range(PASSES):
+    limits = (SAMPLED_NEIGHBOURS, CACHE_NODES)
+    for _ in range(MAX_PASSES):
         changed = sum(
-            join_communities(*edges, labels, sizes, counts, ASKED, NEAR, *nodes)
-            for nodes in _ranges(graph.indptr)
+            propagate_labels(*edges, labels, sizes, counts, *limits, *nodes)
+            for nodes in _node_ranges(graph.indptr)
         )
-        if changed < SETTLED * n:
+        if changed < MIN_CHANGED * n:
             break
     return np.argsort(labels, kind="stable").astype(index)
 
 
-def _ranges(indptr: Array) -> list[tuple[int, int]]:
-    """Cut nodes into ranges with so many edges that work on one can be waited for."""
+def _node_ranges(indptr: Array) -> list[tuple[int, int]]:
+    """Cut the nodes into ranges with about RANGE_EDGES edges each."""
     pieces = 1 + int(indptr[-1]) // RANGE_EDGES
     cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], pieces + 1)).tolist()
     return list(pairwise([0, *cuts[1:-1], len(indptr) - 1]))

@@ -1,13 +1,12 @@
-"""A few threads for one piece of work.
+"""Worker threads for one task, and the number of threads to use.
 
-The kernels release the interpreter's lock, so plain Python threads run them side by side. They live
-as long as the piece of work: nothing lingers that a later fork could trip over, and any number of
-callers can work at once.
+The kernels release the GIL, so plain Python threads run them in parallel. Threads end with the task
+that started them: none is left for a later fork to break, and tasks of several callers can run at
+the same time.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -20,9 +19,16 @@ from heatgraph._arguments import positive_integer
 
 Item = TypeVar("Item")
 
+# A wait without a timeout would not be interrupted by Ctrl-C on Windows.
+_POLL_SECONDS = 0.2
+
 
 class WorkerThreads:
-    """Threads that all stop at the first exception, or at Ctrl-C."""
+    """A context manager of threads that stop at the first exception, or at Ctrl-C.
+
+    When the context is left, queued calls are cancelled and `stopping` is set, which running calls
+    should check now and then; the threads are joined.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -45,48 +51,50 @@ class WorkerThreads:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:
-        """Call `function` on each item; on the calling thread when there is but one of either."""
+        """Call `function` on each item; on the calling thread if there is one thread or item."""
         if self._pool is None or len(items) == 1:
             for item in items:
                 function(item)
             return
         pending: Iterable[Future[Any]] = [self._pool.submit(function, item) for item in items]
         while pending:
-            # With a timeout, because an endless wait on Windows would not notice Ctrl-C.
-            done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()
 
 
 class SingleBlasThread:
-    """Keeps matrix products to one thread each, while any caller in the process is inside.
+    """A context manager that limits BLAS to one thread while any thread of the process is inside.
 
-    The limit is the whole process's, so that the first to come sets it and the last to go lifts it.
+    The limit belongs to the process: the first thread to enter sets it, the last to exit lifts it.
     """
 
     _lock = threading.Lock()
-    _inside = 0
+    _entered = 0
     _limits: Any = None
 
     def __enter__(self) -> None:
         cls = SingleBlasThread
         with cls._lock:
-            if cls._inside == 0:
+            if cls._entered == 0:
                 cls._limits = threadpool_limits(1, user_api="blas")
-            cls._inside += 1
+            cls._entered += 1
 
     def __exit__(self, *_: object) -> None:
         cls = SingleBlasThread
         with cls._lock:
-            cls._inside -= 1
-            if cls._inside == 0:
+            cls._entered -= 1
+            if cls._entered == 0:
                 cls._limits.restore_original_limits()
 
 
 def thread_count(n_threads: int | None) -> int:
-    """Read `n_threads`: None means every core that this process may use."""
-    if n_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    return positive_integer(n_threads, "n_threads")
+    """Read `n_threads`; None means all CPUs that this process may use.
+
+    Those are limited by CPU affinity, the CPU quota of a container and LOKY_MAX_CPU_COUNT.
+    """
+    if n_threads is not None:
+        return positive_integer(n_threads, "n_threads")
+    import joblib  # type: ignore[import-untyped]
+
+    return int(joblib.cpu_count())

@@ -1,0 +1,51 @@
+"""Arguments of the fused kernel, as named tuples: numba compiles those, and they import nothing.
+
+Shapes: n nodes, panels of w columns, M accumulators.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class OperatorArrays(NamedTuple):
+    """P as the kernel reads it: ``P[i, j] = row_weights[i] values[e]``, plus ``diagonal[i]``.
+
+    `indptr` (n + 1,) and `indices` are those of a CSR matrix; `values` of None stands for ones.
+    """
+
+    indptr: Array
+    indices: Array
+    values: Array | None
+    row_weights: Array
+    diagonal: Array
+
+
+class Step(NamedTuple):
+    """One step of a recurrence on panels (n, w): ``out <- alpha P current + beta out``.
+
+    With beta = 0, `out` may be uninitialised.
+    """
+
+    alpha: float
+    beta: float
+    current: Array
+    out: Array
+
+
+class Accumulators(NamedTuple):
+    """Weighted sums of the vectors of a recurrence: `sums` (M, n, w).
+
+    Each step adds ``coefficients[m] out`` to ``sums[m]``. The first one, which has beta = 0,
+    overwrites ``sums[m]`` with ``initial[m] current`` before. A step with a `scale` (n,) multiplies
+    the sums by it at the end; an empty one stands for ones. `initial` and `coefficients` are (M,).
+    """
+
+    initial: Array
+    coefficients: Array
+    sums: Array
+    scale: Array
