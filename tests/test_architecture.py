@@ -86,9 +86,66 @@ def test_no_cycles_between_modules():
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-def test_numba_is_imported_by_kernels_alone():
-    for path in modules():
-        if path.name not in {"kernels.py", "row_sum.py", "row_sum_codegen.py"}:
+def test_imports_are_found_wherever_they_are():
+    source = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from heatgraph.graph import Graph
+def f():
+    from heatgraph.learning import _labels
+    import heatgraph.cli.app
+"""
+    assert imported_modules(source) == {
+        "heatgraph.graph",
+        "heatgraph.learning._labels",
+        "heatgraph.cli.app",
+    }
+
+
+def test_names_of_modules():
+    for name in modules():
+        parts = name.split(".")[1:]
+        assert not VAGUE & {part.strip("_") for part in parts}, name
+        private_or_grouped = len(parts) > 1 or parts[0].startswith("_")
+        assert private_or_grouped or parts[0] not in sys.stdlib_module_names, name
+
+
+def test_every_module_has_tests_under_its_name():
+    """A module or package is mirrored by ``test_<name>.py``, or by a folder of tests."""
+    files = {path.relative_to(TESTS).with_suffix("") for path in TESTS.rglob("test_*.py")}
+    mirrored = {
+        tuple(part.removeprefix("test_").strip("_") for part in path.parts) for path in files
+    }
+    # Commands, experiments, networks and pages are tested through the package that runs them.
+    through = {("cli",), ("experiments", "paper"), ("baselines", "gnn"), ("report",)}
+    missing = []
+    for name, path in modules().items():
+        parts = tuple(part.strip("_") for part in name.split(".")[1:])
+        whole_package = any(parts[: len(package)] == package for package in through)
+        if path.name == "__init__.py" or whole_package:
+            continue
+        if parts not in mirrored:
+            missing.append("/".join(parts))
+    assert not missing
+
+
+def test_the_architecture_page_names_every_layer_in_order():
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)?` \|", ARCHITECTURE.read_text(encoding="utf-8"), re.M)
+    assert rows == LAYERS
+
+
+def test_the_architecture_page_names_modules_that_exist():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:\w+/)+\w+\.py|\w+\.py)`", text))
+    roots = (SOURCE, TESTS.parent)
+    assert len(paths) > 20
+    missing = {path for path in paths if not any((root / path).exists() for root in roots)}
+    assert not missing
+
+
+def test_numba_is_imported_by_the_kernels_alone():
+    for name, path in modules().items():
+        if not name.startswith("heatgraph._engine."):
             assert "import numba" not in path.read_text(encoding="utf-8"), path
 
 

@@ -89,7 +89,7 @@ def test_recur_agrees_with_the_reference(
     stop = data.draw(st.integers(start, graph.num_nodes))
     results = random_arguments(S, seed, width, M, alpha, beta)
     if data.draw(st.booleans()):
-        results = results[0], results[1]._replace(scale=S.outgoing[:0])
+        results = results[0], results[1]._replace(scale=S.row_scale[:0])
     expected = copied(*results)
     untouched = copied(*results)
     kernels.recur(S, *results, (start, stop), tile)

@@ -272,7 +272,7 @@ def recur(
 def no_accumulators(P: NormalizedOperator, out: Array) -> Accumulators:
     """Accumulators with M = 0, of the types that the kernel is compiled for."""
     empty = np.empty(0, dtype=P.dtype)
-    return Accumulators(empty, empty, out[np.newaxis], P.outgoing[:0])
+    return Accumulators(empty, empty, out[np.newaxis], P.row_scale[:0])
 
 
 def compile_for(P: NormalizedOperator) -> None:
@@ -339,7 +339,7 @@ def _compile(kernel: Kernel, *arguments: Any) -> None:
 
 
 def _operator_arrays(P: NormalizedOperator) -> OperatorArrays:
-    return OperatorArrays(P.indptr, P.indices, P.values, P.outgoing, P.diagonal)
+    return OperatorArrays(P.indptr, P.indices, P.values, P.row_scale, P.diagonal)
 
 
 def recur_reference(

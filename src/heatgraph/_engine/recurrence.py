@@ -168,7 +168,7 @@ def _sum_all_rows(operator: PanelOperator, X: Array, coefficients: Array, out: A
         return
     # With one product and one scheme, the output doubles as the accumulator.
     current, other = X, out[0] if coefficients.shape == (1, 2) else empty_panel(X.shape, X.dtype)
-    no_scale = operator.P.outgoing[:0]
+    no_scale = operator.P.row_scale[:0]
     for k in range(1, degree + 1):
         scale = operator.root if k == degree and operator.root is not None else no_scale
         step = _chebyshev_step(k, current, other)
