@@ -1,10 +1,11 @@
-"""Random graphs of every shape that the engine must get right."""
+"""Hypothesis strategies: graphs of every shape that the engine must get right, and schemes."""
 
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from heatgraph import Euler, Graph, Heat, PersonalizedPageRank, RungeKutta4
+from heatgraph import Graph, PersonalizedPageRank
+from heatgraph.schemes import SCHEMES
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -46,18 +47,24 @@ def graphs(draw, max_nodes=12, featureless=False):
 
 
 times = st.floats(0, 20, allow_subnormal=False)
-stable_euler = times.flatmap(
-    lambda T: st.integers(max(1, int(np.ceil(T))), 60).map(lambda K: Euler(T, K))
-)
-stable_rk4 = times.flatmap(
-    lambda T: st.integers(max(1, int(np.ceil(T))), 40).map(lambda K: RungeKutta4(T, K))
-)
-schemes = st.one_of(
-    times.map(Heat),
-    stable_euler,
-    stable_rk4,
-    st.floats(0.05, 1).map(PersonalizedPageRank),
-)
+
+
+def stable_schemes(kind):
+    """Schemes of one class, with any parameters that are stable and quick."""
+    if kind is PersonalizedPageRank:
+        return st.floats(0.05, 1).map(kind)
+    if not kind.takes_K:
+        return times.map(kind)
+
+    def with_time(T):
+        fewest = max(1, kind(T, 10**6).smallest_stable_steps())
+        return st.integers(fewest, 60).map(lambda K: kind(T, K))
+
+    return times.flatmap(with_time)
+
+
+schemes = st.one_of(*map(stable_schemes, [*SCHEMES.values(), PersonalizedPageRank]))
+stepped_schemes = st.one_of(*(stable_schemes(kind) for kind in SCHEMES.values() if kind.takes_K))
 
 
 def planted(n=90, classes=3, seed=0, kind="words", noise=1.0):

@@ -10,11 +10,12 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from heun import Heun
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import by_eigenvalues, dense_operator, response_matrix, rounding
-from strategies import adjacencies, features, graphs, schemes, stable_euler, stable_rk4
+from strategies import adjacencies, features, graphs, schemes, stepped_schemes
 
 from heatgraph import (
     SGC,
@@ -67,7 +68,7 @@ class TestAgainstOracles:
         for oracle in (response_matrix, by_eigenvalues):
             check(graph, scheme, result, oracle(S, scheme) @ X, dtype, tol=tol)
 
-    @given(graph=graphs(), scheme=st.one_of(stable_euler, stable_rk4))
+    @given(graph=graphs(), scheme=stepped_schemes)
     def test_literal_steps(self, dtype, self_loops, graph, scheme):
         S = dense_operator(graph.adjacency.toarray(), self_loops)
         exact = response_matrix(S, scheme) @ dense(graph.features, graph.num_nodes)
@@ -76,7 +77,7 @@ class TestAgainstOracles:
 
     @pytest.mark.parametrize("side", ["features", "rows"])
     @pytest.mark.parametrize("method", ["chebyshev", "steps"])
-    @given(data=st.data(), scheme=st.one_of(stable_euler, stable_rk4))
+    @given(data=st.data(), scheme=stepped_schemes)
     def test_rows(self, dtype, self_loops, side, method, scheme, data):
         A = data.draw(adjacencies(max_nodes=20))
         n = len(A)
@@ -113,7 +114,7 @@ class TestAgainstOracles:
             check(graph, many, result, exact if rows is None else exact[rows], dtype, rows=rows)
 
 
-@given(graphs(), stable_euler | stable_rk4)
+@given(graphs(), stepped_schemes)
 def test_the_two_methods_agree(graph, scheme):
     options = {"dtype": np.float64, "tol": 1e-12}
     assert_allclose(
@@ -273,7 +274,7 @@ class TestMemory:
         taken = peak(diffuse, graph, 3.0, 3, n_threads=2, **options)
         assert abs(taken - need) < 0.15 * need
 
-    @pytest.mark.parametrize("scheme", [Euler(3.0, 3), RungeKutta4(3.0, 3)])
+    @pytest.mark.parametrize("scheme", [Euler(3.0, 3), Heun(3.0, 3), RungeKutta4(3.0, 3)])
     def test_literal_steps_keep_to_the_plan(self, scheme):
         graph = big_graph(n=20_000, edges=80_000, d=96)
         options = {"method": "steps", "n_threads": 1}

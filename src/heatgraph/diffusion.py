@@ -453,12 +453,12 @@ def _prepare(
     course: Array | list[SteppedScheme]
     if method == "steps":
         course, error_bound, degree = _with_steps(listed), 0.0, None
-        stages = max(scheme.products_per_step for scheme in course)
+        step_panels = max(scheme.panels_in_memory for scheme in course)
         products = sum(int(scheme.degree) for scheme in course)
     else:
         course, error_bound = _coefficients(listed, float(tol), working)
         products = degree = course.shape[1] - 1
-        stages = 1
+        step_panels = 0
     plan = make_plan(
         graph,
         len(listed),
@@ -466,7 +466,7 @@ def _prepare(
         dtype,
         working,
         degree=degree,
-        stages=stages,
+        step_panels=step_panels,
         products=products,
         error_bound=error_bound,
         budget=budget,

@@ -65,9 +65,6 @@ COMPONENTS_COST = 13
 NEAR_SPEED, FAR_SPEED, ORDERED_SPEED, STREAM_SPEED = 14e9, 5e9, 8e9, 8e9
 # Multiply-adds per second with features, and seconds per entry to find an order of nodes.
 BLAS_SPEED, ORDER_SECONDS = 2e10, 2e-7
-# Panels that literal steps keep alive at once, by products per step: Euler's, and the four stages
-# of Runge-Kutta with their sums.
-STEPWISE_PANELS = {1: 4, 4: 8}
 # Rows of dense features that are converted to another precision at a time.
 BLOCK_ROWS = 1 << 14
 
@@ -147,7 +144,7 @@ def make_plan(
     working: np.dtype[Any],
     *,
     degree: int | None,
-    stages: int,
+    step_panels: int,
     products: int,
     error_bound: float,
     budget: float,
@@ -159,9 +156,9 @@ def make_plan(
     """Choose side, panels, order and threads, and count memory and traffic.
 
     `dtype` is that of the result and `working` that of the work; `degree` is None for literal
-    steps, which take `stages` products each; `place` says where the result goes: to new memory, to
-    an array that is there, or panel by panel to a file; `reorder` of None leaves the order to the
-    plan; `looking` says that components are needed in the end, to tell whether all has collapsed.
+    steps, which keep `step_panels` panels in memory; `place` says where the result goes: to new
+    memory, to an array that is there, or panel by panel to a file; `reorder` of None leaves the
+    order to the plan; `looking` says that components are needed in the end, to tell whether all has collapsed.
     """
     n, entries, item = graph.num_nodes, len(graph.indices), working.itemsize
     _, R, d = result_shape(graph, M, rows)
@@ -182,7 +179,7 @@ def make_plan(
             twice = 2 * M + 1 if reordered else 2 * M * (working != dtype)
             column_items = max(vectors + M, twice) * n
         elif degree is None:
-            column_items = (STEPWISE_PANELS[stages] + M) * n
+            column_items = (step_panels + M) * n
         else:
             column_items = 2 * n + (degree + 1 + M) * R
         if side == "rows":
