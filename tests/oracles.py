@@ -1,5 +1,8 @@
-"""The slow, obvious versions: dense matrices and formulas taken from the paper, nothing shared
-with the package. `response_matrix` goes by matrix functions, `by_eigenvalues` by the spectrum."""
+"""Reference implementations: slow, dense, and written from the paper's formulas.
+
+`response_matrix` computes r(S) by matrix functions and shares no formula with the package;
+`by_eigenvalues` applies the package's response to the eigenvalues of S.
+"""
 
 import numpy as np
 import scipy.linalg
@@ -7,6 +10,12 @@ import scipy.optimize
 import scipy.special
 
 from heatgraph import Euler, Heat, PersonalizedPageRank, RungeKutta4
+
+# One step as a polynomial in z, published with the method: the coefficients of 1, z, z^2, ...
+POLYNOMIALS = {
+    Euler: (1, 1),
+    RungeKutta4: (1, 1, 1 / 2, 1 / 6, 1 / 24),
+}
 
 
 def dense_operator(A, self_loops=True):
@@ -26,29 +35,37 @@ def dense_operator(A, self_loops=True):
 
 
 def response_matrix(S, scheme):
+    """r(S), by the matrix exponential, an inverse, or powers of the matrix of one step.
+
+    A stepped scheme without an entry in `POLYNOMIALS` takes its literal step from the identity.
+    """
     identity = np.eye(len(S))
     L = identity - S
     match scheme:
         case Heat(T):
             return scipy.linalg.expm(-T * L)
-        case Euler(T, K):
-            return np.linalg.matrix_power(identity - T / max(K, 1) * L, K)
-        case RungeKutta4(T, K):
-            Z = -T / max(K, 1) * L
-            step = identity + Z + Z @ Z / 2 + Z @ Z @ Z / 6 + Z @ Z @ Z @ Z / 24
-            return np.linalg.matrix_power(step, K)
         case PersonalizedPageRank(alpha):
             return alpha * np.linalg.inv(identity - (1 - alpha) * S)
+    if type(scheme) in POLYNOMIALS:
+        Z = -scheme.T / max(scheme.K, 1) * L
+        powers = (np.linalg.matrix_power(Z, k) for k in range(len(POLYNOMIALS[type(scheme)])))
+        step = sum(c * power for c, power in zip(POLYNOMIALS[type(scheme)], powers, strict=True))
+    else:
+        step = scheme.step(lambda X: S @ X, identity)
+    return np.linalg.matrix_power(step, scheme.K)
 
 
 def by_eigenvalues(S, scheme):
+    """r(S) = U r(diag(s)) U^T, with the response of the package."""
     s, U = np.linalg.eigh(S)
     return (U * scheme.response(np.clip(s, -1, 1))) @ U.T
 
 
 def rounding(dtype, products, T=0.0):
-    """What rounding may add, relative to the features: a few units for each product and its sums,
-    and a few for each unit of time, since S itself is rounded."""
+    """Bound on the rounding error of a diffusion, relative to the norm of the features.
+
+    A few units for each product and its sums, and a few for each unit of time: S itself is rounded.
+    """
     return 8 * np.finfo(dtype).eps * (products + 4 + T)
 
 
@@ -64,7 +81,7 @@ def softmax_objective(weights, X, y, num_classes, weight_decay):
 
 
 def softmax_optimum(X, y, num_classes, weight_decay):
-    """The minimum of J by SciPy's trust-region Newton method, with finite differences nowhere."""
+    """The minimum of J by SciPy's trust-region Newton method, with exact derivatives."""
     start = np.zeros((X.shape[1] + 1) * num_classes)
 
     def hessian(weights, *args):
@@ -90,7 +107,7 @@ def softmax_optimum(X, y, num_classes, weight_decay):
 def torch_adam(X, y, weights, learning_rate, weight_decay, epochs):
     """PyTorch's Adam with coupled weight decay, line by line from its documentation.
 
-    `weights` (C, p + 1), the bias last, is where it starts.
+    `weights` (C, p + 1), the bias last, is the initial value.
     """
     rows = np.hstack([X, np.ones((len(X), 1))])
     theta = weights.astype(np.float64)

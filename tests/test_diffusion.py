@@ -4,8 +4,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import by_eigenvalues, dense_operator, response_matrix, rounding
-from strategies import adjacencies, features, graphs, schemes, stable_euler, stable_rk4
+from processes import start
+from strategies import adjacencies, features, graphs, random_graph, schemes, stepped_schemes
 
 from heatgraph import (
     SGC,
@@ -28,11 +27,12 @@ from heatgraph import (
     diffuse_many,
     plan,
 )
-from heatgraph._engine import kernels
-from heatgraph._engine import plan as schedule_module
-from heatgraph.errors import CollapseWarning, InputError, MemoryBudgetError, StabilityWarning
+from heatgraph._engine import kernels, ranges
+from heatgraph._engine import plan as plan_module
+from heatgraph._engine.threads import WorkerThreads
+from heatgraph.errors import CollapseWarning, InputError, StabilityWarning
 
-# Small random graphs are soon smoothed away; what is said of that has tests of its own.
+# Small random graphs are soon smoothed to their equilibrium; TestHugeTimes tests the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
 
 DTYPES = [np.float32, np.float64]
@@ -67,7 +67,7 @@ class TestAgainstOracles:
         for oracle in (response_matrix, by_eigenvalues):
             check(graph, scheme, result, oracle(S, scheme) @ X, dtype, tol=tol)
 
-    @given(graph=graphs(), scheme=st.one_of(stable_euler, stable_rk4))
+    @given(graph=graphs(), scheme=stepped_schemes)
     def test_literal_steps(self, dtype, self_loops, graph, scheme):
         S = dense_operator(graph.adjacency.toarray(), self_loops)
         exact = response_matrix(S, scheme) @ dense(graph.features, graph.num_nodes)
@@ -76,7 +76,7 @@ class TestAgainstOracles:
 
     @pytest.mark.parametrize("side", ["features", "rows"])
     @pytest.mark.parametrize("method", ["chebyshev", "steps"])
-    @given(data=st.data(), scheme=st.one_of(stable_euler, stable_rk4))
+    @given(data=st.data(), scheme=stepped_schemes)
     def test_rows(self, dtype, self_loops, side, method, scheme, data):
         A = data.draw(adjacencies(max_nodes=20))
         n = len(A)
@@ -85,7 +85,7 @@ class TestAgainstOracles:
         )
         graph = Graph(A, data.draw(features(n, max_columns=4)))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(schedule_module, "_cheaper_side", lambda *_: side)
+            patch.setattr(plan_module, "cheaper_side", lambda *_: side)
             options = {"method": method, "rows": rows}
             assert plan(graph, scheme=scheme, **options).side == side
             result = diffuse(graph, scheme=scheme, self_loops=self_loops, dtype=dtype, **options)
@@ -113,7 +113,7 @@ class TestAgainstOracles:
             check(graph, many, result, exact if rows is None else exact[rows], dtype, rows=rows)
 
 
-@given(graphs(), stable_euler | stable_rk4)
+@given(graphs(), stepped_schemes)
 def test_the_two_methods_agree(graph, scheme):
     options = {"dtype": np.float64, "tol": 1e-12}
     assert_allclose(
@@ -149,19 +149,11 @@ def test_unstable_steps(kind, K):
     assert plan(graph, scheme=scheme).products <= scheme.degree
 
 
-def big_graph(n=3000, edges=20_000, d=70, seed=0, weighted=False):
-    random = np.random.default_rng(seed)
-    src, dst = random.integers(0, n, (2, edges))
-    X = random.normal(size=(n, d)).astype(np.float32)
-    weight = random.random(edges) if weighted else None
-    return Graph.from_edges(src, dst, weight, features=X, symmetrize="max", duplicates="max")
-
-
 @pytest.fixture
 def always_sharing(monkeypatch):
-    monkeypatch.setattr(schedule_module, "WORTH_SHARING", 1)
-    monkeypatch.setattr(schedule_module, "RANGE_WORK", 50_000)
-    monkeypatch.setattr(schedule_module, "BLOCK_ROWS", 700)
+    monkeypatch.setattr(ranges, "WORTH_SHARING", 1)
+    monkeypatch.setattr(ranges, "RANGE_WORK", 50_000)
+    monkeypatch.setattr(ranges, "BLOCK_ROWS", 700)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -173,7 +165,7 @@ class TestThreads:
     @pytest.mark.parametrize("rows", [None, np.arange(5), np.arange(2900)])
     @pytest.mark.parametrize("sparse", [False, True])
     def test_same_bits(self, weighted, dtype, rows, sparse):
-        graph = big_graph(weighted=weighted)
+        graph = random_graph(weighted=weighted)
         if sparse:
             graph = graph.with_features(sp.csr_array(graph.features))
         for method in ("chebyshev", "steps"):
@@ -185,7 +177,7 @@ class TestThreads:
                 assert_array_equal(one, other)
 
     def test_same_bits_from_many_callers_at_once(self, weighted, dtype):
-        graph = big_graph(weighted=weighted)
+        graph = random_graph(weighted=weighted)
         alone = diffuse(graph, 4.0, dtype=dtype)
         results = [None] * 16
 
@@ -205,7 +197,7 @@ def test_the_plan_is_what_happens(monkeypatch):
     calls = []
     recur = kernels.recur
     monkeypatch.setattr(kernels, "recur", lambda *args: calls.append(args) or recur(*args))
-    graph = big_graph()
+    graph = random_graph()
     for options in ({}, {"rows": range(4)}, {"method": "steps"}):
         for scheme in (Euler(5.27, 40), Heat(3.0), SGC(2), RungeKutta4(1.0, 3), Heat(0.0)):
             if options.get("method") == "steps" and isinstance(scheme, Heat):
@@ -222,110 +214,9 @@ def test_the_plan_is_what_happens(monkeypatch):
 
 
 def test_never_more_products_than_literal_steps():
-    graph = big_graph()
+    graph = random_graph()
     for scheme in (SGC(1), SGC(2), SGC(5), Euler(0.5, 1), Euler(3, 3), RungeKutta4(0.1, 1)):
         assert plan(graph, scheme=scheme, tol=1e-13).products <= scheme.degree
-
-
-def peak(function, *args, **options):
-    """Most bytes of Python's and NumPy's allocations at once, in a second call."""
-    function(*args, **options)
-    tracemalloc.start()
-    function(*args, **options)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
-
-
-class TestMemory:
-    def test_panels_keep_to_the_budget_and_change_nothing(self):
-        graph = big_graph()
-        free = diffuse(graph, 4.0)
-        for budget in (1_000_000, 1_100_000, "1.5MB", 2**22):
-            assert plan(graph, 4.0, memory_budget=budget).memory <= 2**22
-            assert_array_equal(diffuse(graph, 4.0, memory_budget=budget), free)
-
-    def test_too_little_is_refused(self):
-        with pytest.raises(MemoryBudgetError, match=r"needs 948.0 kB, budget 800.0 kB"):
-            diffuse(big_graph(), 4.0, memory_budget="800kB")
-
-    @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
-    @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)], [SGC(1)]])
-    @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double", "sparse double"])
-    def test_the_plan_is_what_is_allocated(self, kind, schemes, rows):
-        """Peak of the arrays that are allocated, against the plan, for every way to work."""
-        graph = big_graph(n=20_000, edges=80_000, d=96, weighted=kind == "weighted")
-        X = graph.features
-        if "double" in kind:
-            X = X.astype(np.float64)
-        if "sparse" in kind:
-            X = sp.csr_array(X * (RANDOM.random(X.shape) < 0.3))
-        graph = graph.with_features(X)
-        options = {"rows": rows, "n_threads": 1}
-        need = plan(graph, scheme=schemes, **options).memory
-        taken = peak(diffuse_many, graph, schemes, **options)
-        assert abs(taken - need) < 0.05 * need
-
-    @pytest.mark.parametrize("options", [{}, {"method": "steps"}, {"rows": range(8000)}])
-    def test_padding_is_in_the_plan(self, options):
-        graph = big_graph(n=20_000, edges=80_000, d=49)
-        need = plan(graph, 3.0, 3, n_threads=2, **options).memory
-        taken = peak(diffuse, graph, 3.0, 3, n_threads=2, **options)
-        assert abs(taken - need) < 0.15 * need
-
-    @pytest.mark.parametrize("scheme", [Euler(3.0, 3), RungeKutta4(3.0, 3)])
-    def test_literal_steps_keep_to_the_plan(self, scheme):
-        graph = big_graph(n=20_000, edges=80_000, d=96)
-        options = {"method": "steps", "n_threads": 1}
-        need = plan(graph, scheme=scheme, **options).memory
-        assert abs(peak(diffuse_many, graph, [scheme], **options) - need) < 0.05 * need
-
-    @pytest.mark.parametrize("d", [8, 40, 100, 500])
-    @pytest.mark.parametrize("threads", [1, 2, 8, 32])
-    def test_a_dense_diffusion_takes_four_arrays_at_most(self, d, threads):
-        graph = big_graph(n=20_000, edges=80_000, d=d)
-        size = graph.features.nbytes
-        need = plan(graph, 6.0, n_threads=threads).memory
-        operator = 3 * 20_000 * 4
-        assert size + need <= 4 * size + operator
-        assert peak(diffuse, graph, 6.0, n_threads=threads) <= need + 2**20
-
-    def test_components_are_in_the_plan(self):
-        graph = big_graph(n=5_000, edges=300_000, d=1)
-        out = np.empty((5_000, 1), dtype=np.float32)
-        need = plan(graph, 200.0, out=out).memory
-        assert plan(graph, 2.0, out=out).memory < need / 2
-        diffuse(graph, 2.0, out=out)
-        tracemalloc.start()
-        diffuse(graph, 200.0, out=out)
-        _, taken = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert abs(taken - need) < 0.15 * need
-        with pytest.raises(MemoryBudgetError):
-            plan(Graph(graph.adjacency, graph.features), 200.0, memory_budget=need // 2)
-        assert plan(graph, 200.0, out=out).memory < need / 2  # now they are known
-
-    @pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
-    def test_many_components_keep_to_the_budget(self):
-        nodes = np.arange(40_000)
-        X = np.random.default_rng(0).random((40_000, 40), dtype=np.float32)
-        graph = Graph.from_edges(nodes[::2], nodes[1::2], features=X, symmetrize="max")
-        options = {"out": np.empty_like(X), "memory_budget": 8_000_000}
-        assert peak(diffuse, graph, 20.0, **options) <= 8_500_000
-
-    def test_looking_for_collapse_keeps_to_the_budget(self):
-        graph = big_graph(n=60_000, edges=120_000, d=40)
-        out = np.empty((60_000, 40), dtype=np.float32)
-        assert len(graph.components) == 60_000  # known before, and kept
-        budget = 4_000_000
-        assert peak(diffuse, graph, 200.0, out=out, memory_budget=budget) <= 2 * budget
-
-    def test_many_literal_steps_keep_to_the_budget(self):
-        graph = big_graph(n=20_000, edges=80_000, d=16)
-        schemes = [Euler(3.0, 3 + k) for k in range(40)]
-        out = np.empty((40, 20_000, 16), dtype=np.float32)
-        options = {"method": "steps", "out": out, "memory_budget": 30_000_000}
-        assert peak(diffuse_many, graph, schemes, **options) <= 31_000_000
 
 
 class TestOut:
@@ -345,7 +236,7 @@ class TestOut:
 
     @pytest.mark.parametrize("d", [8, 70])
     def test_out_is_filled_and_returned(self, tmp_path, d):
-        graph = big_graph(d=d)
+        graph = random_graph(d=d)
         wanted = diffuse(graph, 4.0)
         mapped = np.lib.format.open_memmap(
             tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=wanted.shape
@@ -358,18 +249,18 @@ class TestOut:
         assert_array_equal(np.load(tmp_path / "out.npy"), wanted)
 
     def test_out_of_many(self):
-        graph, many = big_graph(), [Heat(1.0), Heat(2.0)]
+        graph, many = random_graph(), [Heat(1.0), Heat(2.0)]
         out = np.empty((2, 3, graph.num_features), np.float32)
         assert diffuse_many(graph, many, rows=[5, 6, 7], out=out) is out
         assert_array_equal(out, diffuse_many(graph, many, rows=[5, 6, 7]))
 
     def test_out_is_not_counted_as_new_memory(self):
-        graph = big_graph()
+        graph = random_graph()
         out = np.empty((graph.num_nodes, graph.num_features), np.float32)
         diffuse(graph, 4.0, out=out, memory_budget=out.nbytes // 2)
 
     def test_bad_out(self):
-        graph = big_graph()
+        graph = random_graph()
         shape = (graph.num_nodes, graph.num_features)
         frozen = np.empty(shape, np.float32)
         frozen.flags.writeable = False
@@ -408,7 +299,7 @@ class TestPrecision:
         assert np.isfinite(diffuse(graph, scheme=scheme, dtype=np.float64)).all()
 
     def test_float32_stays_near_float64(self):
-        graph = big_graph()
+        graph = random_graph()
         single = diffuse(graph, 6.0, tol=1e-10)
         double = diffuse(graph, 6.0, tol=1e-10, dtype=np.float64)
         assert np.linalg.norm(single - double) <= 1e-6 * np.linalg.norm(double)
@@ -431,7 +322,7 @@ class TestLargeTimes:
         ) + rounding(np.float64, course.products, 1e8)
 
     def test_the_budget_knows(self):
-        graph = big_graph()
+        graph = random_graph()
         assert plan(graph, 1e4).memory > plan(graph, 5.0).memory
 
     def test_literal_steps_too(self):
@@ -493,17 +384,17 @@ class TestSmallGraphs:
         assert_allclose(diffuse(graph, 7.0, self_loops=self_loops), [[3, 4]], rtol=1e-6)
 
     def test_no_time_is_no_change(self):
-        graph = big_graph()
+        graph = random_graph()
         for result in (diffuse(graph, 0), diffuse(graph, 0, 0), diffuse(graph, 0.0, 5)):
             assert_array_equal(result, graph.features)
         assert plan(graph, 0).products == 0
 
     def test_no_rows(self):
-        assert diffuse(big_graph(), 4.0, rows=[]).shape == (0, 70)
-        assert diffuse_many(big_graph(), [Heat(1.0)], rows=[]).shape == (1, 0, 70)
+        assert diffuse(random_graph(), 4.0, rows=[]).shape == (0, 70)
+        assert diffuse_many(random_graph(), [Heat(1.0)], rows=[]).shape == (1, 0, 70)
 
     def test_repeated_rows_in_any_order(self):
-        graph = big_graph()
+        graph = random_graph()
         rows = [5, 2, 5]
         assert_allclose(diffuse(graph, 4.0, rows=rows), diffuse(graph, 4.0)[rows], atol=1e-5)
 
@@ -554,7 +445,7 @@ class TestProgress:
     @pytest.mark.parametrize("threads", [1, 2])
     def test_counts_up_to_the_end(self, threads):
         seen = []
-        graph = big_graph(d=300)
+        graph = random_graph(d=300)
         diffuse(graph, 4.0, n_threads=threads, progress=lambda *counts: seen.append(counts))
         course = plan(graph, 4.0)
         total = course.products * len(course.panels)
@@ -566,62 +457,71 @@ class TestProgress:
             raise RuntimeError("enough")
 
         with pytest.raises(RuntimeError, match="enough"):
-            diffuse(big_graph(d=300), 4.0, n_threads=2, progress=stop)
+            diffuse(random_graph(d=300), 4.0, n_threads=2, progress=stop)
 
 
-LONG_JOB = """
-    import signal, numpy as np, heatgraph as hg
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("kernel", "rows"), [("recur", None), ("combine", range(2900))])
+@pytest.mark.usefixtures("always_sharing")
+def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, threads):
+    """Ctrl-C comes in the middle of a range: no thread begins another one."""
+    ranges_begun, stopping = [], threading.Event()
+    compute, leave = getattr(kernels, kernel), WorkerThreads.__exit__
+
+    def interrupted(*args):
+        ranges_begun.append(args)
+        if len(ranges_begun) == 1:
+            signal.raise_signal(signal.SIGINT)
+        assert stopping.wait(60)
+        return compute(*args)
+
+    def exit_and_tell(self, *args):
+        stopping.set()
+        return leave(self, *args)
+
+    graph = random_graph(d=32)
+    options = {"rows": rows, "n_threads": threads}
+    diffuse(graph, 3.0, **options)  # compiles
+    monkeypatch.setattr(kernels, kernel, interrupted)
+    monkeypatch.setattr(WorkerThreads, "__exit__", exit_and_tell)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            diffuse(graph, 3.0, **options)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(ranges_begun) <= threads
+
+
+ENDLESS_JOB = """
+    import numpy as np, heatgraph as hg
     random = np.random.default_rng(0)
     src, dst = random.integers(0, 200_000, (2, 2_000_000))
     graph = hg.Graph.from_edges(src, dst, features=np.ones((200_000, 64), np.float32),
                                 symmetrize="max")
-    def tell(done, total):
+    def report(done, total):
         if done == 1:
             print("running", flush=True)
-    hg.diffuse(graph, 1e7, n_threads={threads}, progress=tell)
+    hg.diffuse(graph, 1e7, n_threads={threads}, progress=report)
 """
 
 
-MANY_JOB = LONG_JOB.replace(
-    "hg.diffuse(graph, 1e7", "hg.diffuse_many(graph, [hg.Heat(T) for T in range(1, 150)]"
-).replace("progress", "rows={rows}, memory_budget=1e12, progress")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
-@pytest.mark.parametrize(
-    ("job", "wait"),
-    [
-        (LONG_JOB.format(threads=1), 0.3),
-        (LONG_JOB.format(threads=2), 0.3),
-        (MANY_JOB.format(threads=2, rows="range(3000)"), 0.3),
-        (MANY_JOB.format(threads=2, rows="range(3000)"), 2.5),
-        (MANY_JOB.format(threads=2, rows="range(150_000)"), 0.3),
-    ],
-)
-def test_ctrl_c_stops_within_a_second(job, wait):
-    """The fastest of three, since a busy machine may keep one waiting for reasons of its own."""
-    assert any(seconds_to_stop(job, wait) < 1.0 for _ in range(3))
-
-
-def seconds_to_stop(job, wait):
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(job)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+@pytest.mark.signals
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_the_process(threads):
+    code = textwrap.dedent(ENDLESS_JOB.format(threads=threads))
+    process = start(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout.readline() == "running\n"
-        time.sleep(wait)
         process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        _, errors = process.communicate(timeout=30)
-        seconds = time.monotonic() - asked
+        _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert "KeyboardInterrupt" in errors
-    return seconds
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -22,28 +22,27 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from heatgraph._arguments import working_dtype
-from heatgraph._engine.chebyshev import chebyshev_series
-from heatgraph._engine.checkpoint import Checkpoint, check_path
+from heatgraph._engine.checkpoint import Checkpoint, check_path, fingerprint
+from heatgraph._engine.memory_estimate import GraphSizes, Request
 from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
-from heatgraph._engine.plan import (
-    Plan,
-    make_plan,
-    padded_width,
-    result_shape,
-    row_blocks,
-    row_ranges,
+from heatgraph._engine.panels import (
+    ChebyshevSeries,
+    LiteralSteps,
+    PanelDiffusion,
+    prepare_features,
 )
-from heatgraph._engine.recurrence import PanelOperator, Progress, chebyshev, empty_panel, stepwise
-from heatgraph._engine.reordering import ReorderedGraph, reordered_graph
+from heatgraph._engine.plan import Plan, make_plan
+from heatgraph._engine.ranges import row_ranges
+from heatgraph._engine.recurrence import PanelOperator, Progress
+from heatgraph._engine.reordering import reordered_graph
 from heatgraph._engine.threads import WorkerThreads, thread_count
 from heatgraph._io.hashing import fingerprint
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.schemes import Scheme, SteppedScheme, scheme_from
+from heatgraph.schemes import Scheme, scheme_from
 
 Array = npt.NDArray[Any]
 Method = Literal["auto", "chebyshev", "steps"]
@@ -132,18 +131,18 @@ def diffuse(
     >>> diffuse(graph, T=1.0, rows=[0]).round(3)
     array([[0.656, 0.241, 0.049]], dtype=float32)
     """
-    task = _prepare(
+    diffusion = _prepare(
         graph, [scheme_from(T, K, scheme)], self_loops, rows, method, tol, dtype, memory_budget,
         n_threads, reorder, out,
     )  # fmt: skip
     if out is None:
-        result: Array = task.run(task.allocate(), progress)[0]
+        result: Array = diffusion.run(diffusion.allocate(), progress)[0]
         return result
     if isinstance(out, str | Path):
-        result = task.run_to(out, progress)[0]
+        result = diffusion.run_to_file(out, progress)[0]
         return result
-    task.check_out(out, task.shape[1:])
-    task.run(out[np.newaxis], progress)
+    diffusion.check_out(out, diffusion.shape[1:])
+    diffusion.run(out[np.newaxis], progress)
     return out
 
 
@@ -178,16 +177,16 @@ def diffuse_many(
     >>> diffuse_many(graph, [Heat(T) for T in (0.5, 1.0, 2.0)], rows=[0, 2]).shape
     (3, 2, 3)
     """
-    task = _prepare(
+    diffusion = _prepare(
         graph, schemes, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
         reorder, out,
     )  # fmt: skip
     if out is None:
-        out = task.allocate()
+        out = diffusion.allocate()
     elif isinstance(out, str | Path):
-        return task.run_to(out, progress)
-    task.check_out(out, task.shape)
-    return task.run(out, progress)
+        return diffusion.run_to_file(out, progress)
+    diffusion.check_out(out, diffusion.shape)
+    return diffusion.run(out, progress)
 
 
 def plan(
@@ -225,197 +224,114 @@ def plan(
 
 
 @dataclass(frozen=True)
-class _Scene:
-    """What every panel of a diffusion needs: `rows` are in the order that is worked in."""
-
-    operator: PanelOperator
-    source: Any
-    there: ReorderedGraph | None
-    rows: Array | None
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A diffusion whose arguments are checked and whose course is settled.
-
-    `course` is the coefficients (M, terms) of the schemes' series, or else the schemes whose
-    literal steps are taken; `dtype` is that of the result, and `working` that of everything else.
-    """
+class _Diffusion:
+    """A diffusion with checked arguments and a plan."""
 
     graph: Graph
     schemes: Sequence[Scheme]
     rows: npt.NDArray[np.int64] | None
     self_loops: bool
-    dtype: np.dtype[Any]
-    working: np.dtype[Any]
-    course: Array | list[SteppedScheme]
+    propagator: ChebyshevSeries | LiteralSteps
+    request: Request
     plan: Plan
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return result_shape(self.graph, len(self.schemes), self.rows)
+        """Shape (M, R, d) of the result."""
+        return self.request.shape
 
     def allocate(self) -> Array:
-        return np.empty(self.shape, dtype=self.dtype)
+        return np.empty(self.shape, dtype=self.request.dtype)
 
     def check_out(self, out: Any, shape: tuple[int, ...]) -> None:
-        if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != self.dtype:
-            came = type(out).__name__
+        """Refuse an array that the result cannot be written to."""
+        dtype = self.request.dtype
+        if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+            received = type(out).__name__
             if isinstance(out, np.ndarray):
-                came = f"{out.dtype} of shape {out.shape}"
-            raise InputError(f"out must be an array of {self.dtype} and shape {shape}. Got {came}.")
+                received = f"{out.dtype} of shape {out.shape}"
+            raise InputError(f"out must be an array of {dtype} and shape {shape}. Got {received}.")
         if not out.flags.writeable:
             raise InputError("out is read-only. Open a memory map with mode 'r+' or 'w+'.")
         X = self.graph.features
         if isinstance(X, np.ndarray) and np.may_share_memory(out, X):
             raise InputError("out must not share memory with the graph's features.")
 
-    def run(self, target: Array, progress: Progress | None) -> Array:
-        """Fill `target` (M, R, d)."""
-        plain = np.asarray(target)  # kernels do not know memory maps as arrays
-        by_rows = self.plan.side == "rows"
+    def run(self, out: Array, progress: Progress | None) -> Array:
+        """Fill `out` (M, R, d)."""
+        array = np.asarray(out)  # numba does not accept np.memmap
 
         def part_of(panel: slice) -> Array:
-            return plain[:, panel] if by_rows else plain[:, :, panel]
+            return array[:, panel] if self.plan.side == "rows" else array[:, :, panel]
 
-        def put(panel: slice, values: Array) -> None:
+        def store(panel: slice, values: Array) -> None:
             part = part_of(panel)
             if not np.may_share_memory(values, part):
                 part[...] = values
 
-        self._run_panels(self.plan.panels, part_of, put, progress)
-        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, target)
-        return target
+        self._run_panels(self.plan.panels, part_of, store, progress)
+        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, out)
+        return out
 
-    def run_to(self, path: str | Path, progress: Progress | None) -> Array:
-        """Fill a file, or finish one that was begun, and give it as a memory map (M, R, d)."""
-        graph, plan = self.graph, self.plan
+    def run_to_file(self, path: str | Path, progress: Progress | None) -> Array:
+        """Write a file, resuming an unfinished run, and return its memory map (M, R, d)."""
+        plan, request = self.plan, self.request
         axis = 1 if plan.side == "rows" else 2
-        course = self.course if isinstance(self.course, np.ndarray) else repr(self.course)
-        settings = (self.self_loops, self.dtype, self.working, self.shape)
+        checkpoint = Checkpoint(
+            path, self._fingerprint(), self.shape, request.dtype, axis, plan.panels
+        )
+        self._run_panels(checkpoint.missing, lambda panel: None, checkpoint.save, progress)
+        result = checkpoint.finish()
+        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, result)
+        return result
+
+    def _fingerprint(self) -> str:
+        """Hash of everything that the bits of a panel depend on."""
+        graph, plan, request = self.graph, self.plan, self.request
+        settings = (self.self_loops, request.dtype, request.working_dtype, self.shape)
         cut = (plan.side, plan.panel_width, plan.tile, plan.reordered)
-        mark = fingerprint(
-            version("heatgraph"), settings, cut, course, "all" if self.rows is None else self.rows,
+        rows = "all" if self.rows is None else self.rows
+        return fingerprint(
+            version("heatgraph"), settings, cut, self.propagator.identity, rows,
             graph.indptr, graph.indices, graph.weights, graph.features,
         )  # fmt: skip
-        checkpoint = Checkpoint(path, mark, self.shape, self.dtype, axis, plan.panels)
-        self._run_panels(checkpoint.left, lambda panel: None, checkpoint.keep, progress)
-        result = checkpoint.finish()
-        warn_if_oversmoothed(graph, self.schemes, self.rows, self.self_loops, result)
-        return result
 
     def _run_panels(
         self,
         panels: Sequence[slice],
         part_of: Callable[[slice], Array | None],
-        put: Callable[[slice, Array], None],
+        store: Callable[[slice, Array], None],
         progress: Progress | None,
     ) -> None:
-        """Put each panel's part of the result where it belongs, if it is not filled there."""
+        """Compute panels, in their part of the result where possible, and store each."""
         from heatgraph._engine.kernels import compile_for
 
         if not panels:
             return
-        plan = self.plan
-        there = reordered_graph(self.graph) if plan.reordered else None
-        graph = self.graph if there is None else there.graph
-        P = graph.operator(self.self_loops, self.working)
+        plan, request = self.plan, self.request
+        reordered = reordered_graph(self.graph) if plan.reordered else None
+        graph = self.graph if reordered is None else reordered.graph
+        order = None if reordered is None else reordered.order
+        P = graph.operator(self.self_loops, request.working_dtype)
         compile_for(P)
-        source = self._source(None if there is None else there.order)
+        features = prepare_features(self.graph.features, plan.side, order, request.working_dtype)
         rows = self.rows
-        if rows is not None and there is not None:
-            rows = there.rank[rows]
+        if rows is not None and reordered is not None:
+            rows = reordered.rank[rows]
 
-        def run_panel(panel: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = self._panel(scene, panel, part_of(panel))
-            put(panel, values)
-
-        with WorkerThreads(plan.threads) as crew, WorkerThreads(1) as alone:
-            outer, inner = (crew, alone) if plan.panels_at_once > 1 else (alone, crew)
-            ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), inner.threads)
+        with WorkerThreads(plan.threads) as workers, WorkerThreads(1) as caller:
+            by_panel, by_rows = (workers, caller) if plan.panels_at_once > 1 else (caller, workers)
+            ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), by_rows.threads)
             total = plan.products * len(panels)
             root = P.root if plan.products else None
-            operator = PanelOperator(P, root, plan.tile, crew, inner, ranges, total, progress)
-            scene = _Scene(operator, source, there, rows)
-            outer.map(run_panel, panels)
-
-    def _source(self, order: Array | None) -> Any:
-        """Features in the form that panels are cut from, or that kernel rows are multiplied by."""
-        X = self.graph.features
-        if not sp.issparse(X):
-            return X
-        if self.plan.side == "features":
-            X = (X if order is None else X[order]).tocsc()
-        with np.errstate(over="ignore"):
-            return X.astype(self.working, copy=False)
-
-    def _panel(self, scene: _Scene, panel: slice, part: Array | None) -> Array:
-        """Values of a panel, in the order of the nodes as given: in `part`, if they can be."""
-        if self.plan.side == "rows":
-            filled = self._from_rows(scene, panel)
-        else:
-            filled = self._from_features(scene, panel, part)
-        filled = filled.astype(self.dtype, copy=False)
-
-        def look(start: int, stop: int) -> None:
-            if not all(np.isfinite(X_T[start:stop]).all() for X_T in filled):
-                raise InputError(
-                    f"the result exceeds {self.dtype}: features are too large, or unstable steps "
-                    "amplify them too much. Scale features down, take more steps K, or pass "
-                    "dtype=np.float64."
-                )
-
-        scene.operator.run_ranges(look, row_blocks(filled.shape[1]))
-        return filled
-
-    def _from_features(self, scene: _Scene, panel: slice, part: Array | None) -> Array:
-        there, rows = scene.there, scene.rows
-        M, R, _ = self.shape
-        columns = panel.stop - panel.start
-        width = min(self.plan.panel_width, padded_width(columns))
-        X = _cut(scene, panel, width, self.working)
-        back = there if rows is None else None
-        shape = (M, R, X.shape[1])
-        filled = part if back is None else None
-        # Kernels write whole rows of their own precision.
-        if filled is None or not (
-            filled.shape == shape and filled.dtype == self.working and filled.flags.c_contiguous
-        ):
-            filled = np.empty(shape, dtype=self.working)
-        self._propagate(scene.operator, X, rows, filled)
-        if back is not None:
-            # The features are used up, and their place is free for the first result.
-            given = X[np.newaxis] if M == 1 else np.empty_like(filled)
-            np.take(filled, back.rank, axis=1, out=given, mode="clip")
-            filled = given
-        return filled[:, :, :columns]
-
-    def _from_rows(self, scene: _Scene, panel: slice) -> Array:
-        operator, there, rows = scene.operator, scene.there, scene.rows
-        M, _, d = self.shape
-        n, width = self.graph.num_nodes, panel.stop - panel.start
-        if rows is None:
-            rows = np.arange(n) if there is None else there.rank
-        E = empty_panel((n, width), self.working)
-        E[...] = 0
-        E[rows[panel], np.arange(width)] = (
-            1 if operator.root is None else 1 / operator.root[rows[panel]]
-        )
-        kernels = np.empty((M, n, width), dtype=self.working)
-        self._propagate(operator, E, None, kernels)
-        del E
-        filled = np.empty((M, width, d), dtype=self.working)
-        for m in range(M):
-            kernel = kernels[m] if there is None else kernels[m][there.rank]
-            filled[m] = operator.contract(kernel, scene.source)
-        return filled
-
-    def _propagate(self, operator: PanelOperator, X: Array, keep: Array | None, out: Array) -> None:
-        if isinstance(self.course, list):
-            stepwise(operator, X, self.course, keep, out)
-        else:
-            chebyshev(operator, X, self.course, keep, out)
+            operator = PanelOperator(P, root, plan.tile, workers, by_rows, ranges, total, progress)
+            diffusion = PanelDiffusion(
+                operator, self.propagator, self.shape, plan.side, plan.panel_width, features,
+                reordered, rows, request.dtype, request.working_dtype,
+            )  # fmt: skip
+            by_panel.map(
+                lambda panel: store(panel, diffusion.compute(panel, part_of(panel))), panels
+            )
 
 
 def _prepare(
@@ -430,11 +346,11 @@ def _prepare(
     n_threads: int | None,
     reorder: bool | None,
     out: Array | str | Path | None,
-) -> _Task:
+) -> _Diffusion:
     """Check every argument and make the plan, before anything large is allocated."""
     check_graph(graph)
-    listed = list(schemes) if isinstance(schemes, Iterable) else []
-    if not listed or not all(isinstance(scheme, Scheme) for scheme in listed):
+    scheme_list = list(schemes) if isinstance(schemes, Iterable) else []
+    if not scheme_list or not all(isinstance(scheme, Scheme) for scheme in scheme_list):
         raise InputError(
             "schemes must be a list of scheme objects, such as [Heat(1.0), Euler(5.3, 250)]. "
             f"Got {schemes!r}."
@@ -448,105 +364,48 @@ def _prepare(
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
         raise InputError(f"reorder must be True, False or None. Got {reorder!r}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
-    working = _working_precision(listed, dtype)
+    working_dtype = _working_precision(scheme_list, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")
-    course: Array | list[SteppedScheme]
+    propagator: ChebyshevSeries | LiteralSteps
     if method == "steps":
-        course, error_bound, degree = _with_steps(listed), 0.0, None
-        stages = max(scheme.products_per_step for scheme in course)
-        products = sum(int(scheme.degree) for scheme in course)
+        propagator = LiteralSteps.from_schemes(scheme_list)
     else:
-        course, error_bound = _coefficients(listed, float(tol), working)
-        products = degree = course.shape[1] - 1
-        stages = 1
+        propagator = ChebyshevSeries.from_schemes(scheme_list, float(tol), working_dtype)
+    request = Request(
+        graph=GraphSizes.from_graph(graph),
+        num_schemes=len(scheme_list),
+        num_rows=None if rows is None else len(rows),
+        products=propagator.products,
+        degree=propagator.degree,
+        step_panels=propagator.step_panels,
+        dtype=dtype,
+        working_dtype=working_dtype,
+        destination="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
+        checks_oversmoothing=any(may_oversmooth(scheme, dtype) for scheme in scheme_list),
+    )
     plan = make_plan(
-        graph,
-        len(listed),
-        rows,
-        dtype,
-        working,
-        degree=degree,
-        stages=stages,
-        products=products,
-        error_bound=error_bound,
+        request,
+        error_bound=propagator.error_bound,
         budget=budget,
         threads=threads,
-        place="memory" if out is None else "file" if isinstance(out, str | Path) else "array",
         reorder=reorder,
-        looking=any(may_oversmooth(scheme, dtype) for scheme in listed),
     )
-    return _Task(graph, listed, rows, bool(self_loops), dtype, working, course, plan)
+    return _Diffusion(graph, scheme_list, rows, bool(self_loops), propagator, request, plan)
 
 
 def check_engine(
     tol: Any, dtype: Any, memory_budget: Any, n_threads: Any
 ) -> tuple[np.dtype[Any], float, int]:
-    """Check how a diffusion is to be done: precision, bytes and threads come back as read."""
+    """Check the engine's arguments; return the precision, the budget in bytes and the threads."""
     if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= float(tol) < 1:
         raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
     return working_dtype(dtype), memory_budget_bytes(memory_budget), thread_count(n_threads)
 
 
 def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Choose float64 where S, rounded to `dtype`, would move the result at equilibrium too far."""
+    """Choose float64 where rounding S to `dtype` would change the equilibrium by too much."""
     epsilon = float(np.finfo(dtype).eps)
     if any(abs(1 - scheme.decay(epsilon)) > MOST_DRIFT for scheme in schemes):
         return np.dtype(np.float64)
     return dtype
-
-
-def _coefficients(
-    schemes: Sequence[Scheme], tol: float, dtype: np.dtype[Any]
-) -> tuple[Array, float]:
-    """Stack the schemes' series to (M, terms), and give the largest of their bounds."""
-    series = [chebyshev_series(scheme, tol) for scheme in schemes]
-    table = np.zeros((len(series), max(len(c) for c, _ in series)), dtype=dtype)
-    with np.errstate(over="ignore"):
-        for row, (coefficients, _) in zip(table, series, strict=True):
-            row[: len(coefficients)] = coefficients
-    return table, max(bound for _, bound in series)
-
-
-def _with_steps(schemes: Sequence[Scheme]) -> list[SteppedScheme]:
-    stepped = [scheme for scheme in schemes if isinstance(scheme, SteppedScheme)]
-    if len(stepped) < len(schemes):
-        without = next(scheme for scheme in schemes if not isinstance(scheme, SteppedScheme))
-        raise InputError(
-            f"{without} has no literal steps. Use method='chebyshev', or a scheme with a number of "
-            "steps K."
-        )
-    return stepped
-
-
-def _cut(scene: _Scene, panel: slice, width: int, dtype: np.dtype[Any]) -> Array:
-    """Copy some columns of the features, dense, by row and divided by R.
-
-    Dense ones get zeros up to `width`; sparse ones are in order already.
-    """
-    operator, X = scene.operator, scene.source
-    if sp.issparse(X):
-        dense = np.asarray(X[:, panel].toarray(order="C"))
-        if operator.root is not None:
-            dense /= operator.root[:, np.newaxis]
-        return dense
-    columns = panel.stop - panel.start
-    cut = empty_panel((len(X), width), dtype)
-    cut[:, columns:] = 0
-    rank = None if scene.there is None else scene.there.rank
-
-    # Read block by block, since it may be a file.
-    def copy(start: int, stop: int) -> None:
-        block = X[start:stop, panel]
-        places = slice(start, stop) if rank is None else rank[start:stop]
-        copied = cut[places, :columns] if rank is None else np.empty(block.shape, dtype)
-        if operator.root is None:
-            np.copyto(copied, block, casting="same_kind")
-        else:
-            R = operator.root[places, np.newaxis]
-            np.divide(block, R, out=copied, dtype=dtype, casting="same_kind")
-        if rank is not None:
-            cut[places, :columns] = copied
-
-    operator.run_ranges(copy, row_blocks(len(X)))
-    return cut

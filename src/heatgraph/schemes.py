@@ -1,21 +1,51 @@
 r"""Propagation rules as functions of an eigenvalue s of S, s in [-1, 1].
 
-Features obey the graph heat equation dX/dt = -L X with L = I - S. Its solution and every way to
-approximate it is r(S) X for some scalar response r, so a scheme is a small frozen value that knows
-its response; how r(S) is applied to features is the business of :mod:`heatgraph.diffusion`.
+Features obey the graph heat equation dX/dt = -L X. Its solution, and every approximation to it, is
+X_T = r(S) X for a scalar response r, so a scheme is a small frozen dataclass that knows its
+response. :mod:`heatgraph.diffusion` applies r(S) to features.
 
-Conventions
------------
-``T``         terminal time, finite and >= 0
-``K``         number of steps, an integer >= 1 (0 only with T = 0); the step is delta = T/K
-``response``  r(s), vectorised over s
-``decay``     the same as a function of the eigenvalue x = 1 - s of L, accurate also near x = 0
-``degree``    the degree of r as a polynomial in s, which is also the number of products with S that
-              the literal steps take; infinite when r is no polynomial
-``order``     p such that the error against the heat equation falls as K^-p
-``stable``    whether |r| <= 1 on [-1, 1], so that no feature is ever amplified
+Symbols, here and in the whole package
+--------------------------------------
+========== ============ ==========================================================================
+symbol     shape        meaning
+========== ============ ==========================================================================
+``n``                   nodes
+``d``                   features (columns of X)
+``C``                   classes
+``M``                   schemes that are applied together
+``R``                   requested rows (nodes), in shapes; as a matrix, see below
+``w``                   columns of a panel, the block of columns that is diffused at a time
+``A``      (n, n)       adjacency; A~ is A + I, or A where self-loops are off
+``D~``     (n, n)       diagonal of the row sums of A~, the degrees
+``S``      (n, n)       D~^(-1/2) A~ D~^(-1/2), the normalised adjacency, eigenvalues s in [-1, 1]
+``L``      (n, n)       I - S, the normalised Laplacian, eigenvalues x = 1 - s in [0, 2]
+``R``      (n, n)       D~^(1/2) of an unweighted graph, else I: scales S to P
+``P``      (n, n)       R^(-1) S R, what the kernels multiply by; r(S) = R r(P) R^(-1)
+``X``      (n, d)       features; X_T = r(S) X are the features after diffusion
+``Theta``  (d, C)       weights of the linear classifier that reads X_T
+``T``                   terminal time, finite and >= 0
+``K``                   number of steps, an integer >= 1 (0 only with T = 0)
+``delta``               step size T/K
+``z``                   -delta x, what one step of an integrator is a polynomial in
+``r(s)``                response of a scheme
+``c_k``                 Chebyshev coefficients of a response: r(s) = sum_k c_k T_k(s)
+========== ============ ==========================================================================
 
-To add a scheme, write one class here and, if users should choose it by name, add it to ``SCHEMES``.
+Adding a scheme
+---------------
+Write one frozen dataclass and decorate it with `register`. The class carries every fact that other
+modules need, and the command line, the search, model files and the tests find it in `SCHEMES`:
+
+``name``              how users choose it, such as "euler"; None if only as an object
+``takes_K``           whether its arguments are (T, K), or T alone
+``decay``             r as a function of the eigenvalue x of L, accurate also near x = 0
+``log_growth``        a bound on log abs(r) off the real line
+``degree``            the degree of r as a polynomial in s; infinite when r is no polynomial
+``order``             p such that the error against the heat equation falls as K^-p
+``stable``            whether abs(r) <= 1 on [-1, 1], so that no feature is ever amplified
+
+and, if it takes steps, ``step``, ``stability_limit``, ``products_per_step`` and
+``panels_in_memory``.
 """
 
 from __future__ import annotations
@@ -28,23 +58,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from heatgraph.errors import InputError, StabilityWarning, warn
 
-# Beyond this, whole numbers are no longer exact as floats.
-MOST = 2**53
+# The largest T and K: beyond it, whole numbers are no longer exact as floats.
+LARGEST_EXACT = 2**53
 
 Array = npt.NDArray[np.floating]
 Product = Callable[[Array], Array]
 
 
 class Scheme(ABC):
-    """A response r(s), and what there is to know about it."""
+    """A response r(s), and the facts about it that the rest of the package reads."""
 
+    name: ClassVar[str | None] = None
+    takes_K: ClassVar[bool] = False
     order: ClassVar[float]
 
     @abstractmethod
@@ -74,10 +106,33 @@ class Scheme(ABC):
         return True
 
     def squared(self) -> Scheme | None:
-        """The scheme whose response is r^2: the same one twice over; None where there is none."""
+        """The scheme whose response is r^2, or None if there is none."""
         return None
 
+    def to_record(self) -> dict[str, Any]:
+        """The class and the parameters as plain values, for JSON; see `scheme_from_record`."""
+        return {"kind": type(self).__name__, **vars(self)}
 
+
+AnyScheme = TypeVar("AnyScheme", bound=Scheme)
+
+# Schemes that users can choose by name.
+SCHEMES: dict[str, type[Scheme]] = {}
+# Schemes that files may hold, by the name of their class.
+_BY_CLASS_NAME: dict[str, type[Scheme]] = {}
+
+
+def register(scheme: type[AnyScheme]) -> type[AnyScheme]:
+    """Class decorator: offer a scheme by its name, if it has one, and allow it in files."""
+    if scheme.name in SCHEMES or scheme.__name__ in _BY_CLASS_NAME:
+        raise ValueError(f"there is a scheme {scheme.name!r} or {scheme.__name__} already")
+    _BY_CLASS_NAME[scheme.__name__] = scheme
+    if scheme.name is not None:
+        SCHEMES[scheme.name] = scheme
+    return scheme
+
+
+@register
 @dataclass(frozen=True)
 class Heat(Scheme):
     """The heat kernel itself: r(s) = exp(-T (1 - s)), the limit of every scheme as K grows.
@@ -90,10 +145,11 @@ class Heat(Scheme):
 
     T: float
 
+    name = "heat"
     order = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "T", _checked_time(self.T))
+        object.__setattr__(self, "T", _read_time(self.T))
 
     def decay(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.exp(-self.T * np.asarray(x, dtype=np.float64))
@@ -111,16 +167,27 @@ class Heat(Scheme):
 
 @dataclass(frozen=True)
 class SteppedScheme(Scheme):
-    """K equal steps of size delta = T/K, each a polynomial in S."""
+    """K equal steps of size delta = T/K, each a polynomial in S.
+
+    Attributes
+    ----------
+    products_per_step : int
+        Products with S in one step; the degree of its polynomial.
+    panels_in_memory : int
+        Arrays (n, w) alive at once while steps are taken, temporaries and the panel that the first
+        step starts from included.
+    """
 
     T: float
     K: int
 
+    takes_K = True
     products_per_step: ClassVar[int]
+    panels_in_memory: ClassVar[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "T", _checked_time(self.T))
-        object.__setattr__(self, "K", _checked_steps(self.K, self.T))
+        object.__setattr__(self, "T", _read_time(self.T))
+        object.__setattr__(self, "K", _read_steps(self.K, self.T))
         if not self.stable:
             warn(
                 f"{self} takes steps T/K = {self.step_size:.4g}, beyond the stability limit "
@@ -153,7 +220,7 @@ class SteppedScheme(Scheme):
 
     def squared(self) -> SteppedScheme:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StabilityWarning)  # said already, of this one
+            warnings.simplefilter("ignore", StabilityWarning)  # `self` has warned
             return type(self)(2 * self.T, 2 * self.K)
 
     def smallest_stable_steps(self) -> int:
@@ -162,6 +229,7 @@ class SteppedScheme(Scheme):
         return steps + (self.T / steps > self.stability_limit() if steps else 0)
 
 
+@register
 @dataclass(frozen=True)
 class Euler(SteppedScheme):
     """Forward Euler: X <- (1 - delta) X + delta S X, so r(s) = (1 - delta (1 - s))^K.
@@ -174,8 +242,10 @@ class Euler(SteppedScheme):
     0.25
     """
 
+    name = "euler"
     order = 1
     products_per_step = 1
+    panels_in_memory = 4
 
     @classmethod
     def stability_limit(cls) -> float:
@@ -192,12 +262,13 @@ class Euler(SteppedScheme):
         return self.K * np.log(abs(1.0 - self.step_size) + self.step_size * radius)
 
 
+@register
 @dataclass(frozen=True)
 class RungeKutta4(SteppedScheme):
     """Classical Runge-Kutta: r(s) = (1 + z + z^2/2 + z^3/6 + z^4/24)^K with z = -delta (1 - s).
 
-    This is DGC-RK. The paper prints the update without its factor -L; the standard method for
-    dX/dt = -L X is meant, and is what is done here.
+    This is DGC-RK. The paper's update omits its factor -L; this is the standard method for
+    dX/dt = -L X.
 
     Examples
     --------
@@ -205,8 +276,10 @@ class RungeKutta4(SteppedScheme):
     True
     """
 
+    name = "rk4"
     order = 4
     products_per_step = 4
+    panels_in_memory = 8
 
     @classmethod
     def stability_limit(cls) -> float:
@@ -232,6 +305,7 @@ class RungeKutta4(SteppedScheme):
         return self.K * np.log1p(_expm1_to_fourth_order(self.step_size * (1.0 + radius)))
 
 
+@register
 @dataclass(frozen=True)
 class PersonalizedPageRank(Scheme):
     """The fixed point of APPNP's propagation: r(s) = alpha / (1 - (1 - alpha) s).
@@ -262,34 +336,22 @@ class PersonalizedPageRank(Scheme):
         return 0 if self.alpha == 1 else math.inf
 
 
-SCHEMES: dict[str, type[Heat] | type[SteppedScheme]] = {
-    "heat": Heat,
-    "euler": Euler,
-    "rk4": RungeKutta4,
-}
-
-
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Heat, Euler, RungeKutta4, PersonalizedPageRank)
-}
-
-
 def SGC(K: int) -> Euler:
-    """Simple Graph Convolution, r(s) = s^K: Euler whose step is 1, so T and K are coupled."""
-    steps = _checked_steps(K, T=0.0)
+    """Simple Graph Convolution, r(s) = s^K: Euler steps of size 1, which couples T to K."""
+    steps = _read_steps(K, T=0.0)
     return Euler(T=float(steps), K=steps)
 
 
 def SIGN(r: int) -> tuple[Euler, ...]:
     """SIGN's stack of responses s^0, s^1, ..., s^r."""
-    return tuple(SGC(k) for k in range(_checked_steps(r, T=0.0) + 1))
+    return tuple(SGC(k) for k in range(_read_steps(r, T=0.0) + 1))
 
 
 def scheme_from(T: float | None, K: int | None, scheme: Any) -> Scheme:
-    """Read the three arguments by which users name a scheme.
+    """Make a scheme from the arguments T, K and `scheme` of a public function.
 
-    A scheme object stands for itself. Otherwise T is needed, and the name decides; without a name,
-    K means Euler and no K means the heat kernel.
+    A scheme object already has T and K. Otherwise T is required and `scheme` is a name; without a
+    name, the scheme is Euler if K is given, and the heat kernel if not.
     """
     if isinstance(scheme, Scheme):
         if T is not None or K is not None:
@@ -303,31 +365,32 @@ def scheme_from(T: float | None, K: int | None, scheme: Any) -> Scheme:
         )
     if T is None:
         raise InputError("T is missing: give a terminal time such as T=5.3, or a scheme object.")
-    kind = SCHEMES[scheme] if scheme else (Heat if K is None else Euler)
-    if issubclass(kind, Heat):
-        if K is not None:
-            raise InputError(
-                f"scheme='heat' is the limit of infinitely many steps and takes no K. Got K={K!r}; "
-                "leave it out, or choose scheme='euler' or 'rk4'."
-            )
-        return kind(T)
-    if K is None:
+    kind: Any = SCHEMES[scheme] if scheme else (Heat if K is None else Euler)
+    if not kind.takes_K and K is not None:
+        stepped = [repr(name) for name, other in SCHEMES.items() if other.takes_K]
+        raise InputError(
+            f"scheme={kind.name!r} integrates without steps and takes no K. Got K={K!r}; leave it "
+            f"out, or choose scheme={' or '.join(stepped)}."
+        )
+    if kind.takes_K and K is None:
         raise InputError(f"scheme={scheme!r} needs a number of steps: give K, such as K=250.")
-    return kind(T, K)
+    made: Scheme = kind(T, K) if kind.takes_K else kind(T)
+    return made
 
 
 def scheme_record(scheme: Scheme) -> dict[str, Any]:
-    """Write a scheme as plain values, which `scheme_from_record` reads again."""
-    if type(scheme) not in _KINDS.values():
+    """Serialize a registered scheme to plain values, which `scheme_from_record` reads."""
+    if _BY_CLASS_NAME.get(type(scheme).__name__) is not type(scheme):
         raise InputError(f"{scheme!r} cannot be written into a file: it is no scheme of heatgraph.")
-    return {"kind": type(scheme).__name__, **vars(scheme)}
+    return scheme.to_record()
 
 
 def scheme_from_record(record: dict[str, Any]) -> Scheme:
-    """Read what `scheme_record` wrote; anything else is a ValueError."""
-    settings = dict(record)
+    """Make the scheme that `scheme_record` serialized; anything else is a ValueError."""
+    parameters = dict(record)
     try:
-        scheme: Scheme = _KINDS[settings.pop("kind")](**settings)
+        kind: Any = _BY_CLASS_NAME[parameters.pop("kind")]
+        scheme: Scheme = kind(**parameters)
     except (KeyError, TypeError) as error:
         raise InputError(f"{record!r} is no scheme") from error
     return scheme
@@ -354,26 +417,29 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def _checked_time(T: Any) -> float:
-    if not _is_real(T) or not 0 <= T <= MOST:
-        raise InputError(f"T must be a finite number >= 0. Got {_shown(T)}.")
+def _read_time(T: Any) -> float:
+    if not _is_real(T) or not 0 <= T <= LARGEST_EXACT:
+        raise InputError(f"T must be a finite number >= 0. Got {_shortened_repr(T)}.")
     return float(T)
 
 
-def _checked_steps(K: Any, T: float) -> int:
+def _read_steps(K: Any, T: float) -> int:
     try:
         if isinstance(K, bool | np.bool_):
             raise TypeError
         steps = operator.index(K)
     except TypeError:
-        raise InputError(f"K must be a whole number of steps. Got {_shown(K)}.") from None
-    if steps < 0 or (steps == 0 and T > 0) or steps > MOST:
+        raise InputError(f"K must be a whole number of steps. Got {_shortened_repr(K)}.") from None
+    if steps < 0 or (steps == 0 and T > 0) or steps > LARGEST_EXACT:
         raise InputError(
-            f"K must be at least 1 (0 only with T = 0). Got K={_shown(steps)} with T={T:g}."
+            "K must be at least 1 (0 only with T = 0). "
+            f"Got K={_shortened_repr(steps)} with T={T:g}."
         )
     return steps
 
 
-def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, int) or abs(value) <= MOST else "a huge number"
+def _shortened_repr(value: object) -> str:
+    if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+        return "a huge number"  # repr refuses integers of more than 4300 digits
+    text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
-from heatgraph import diffusion as diffusion_module
 from heatgraph._engine import checkpoint
 from heatgraph._engine import reordering as locality
+from heatgraph._engine.checkpoint import fingerprint
+from heatgraph._engine.panels import PanelDiffusion
 from heatgraph.errors import CollapseWarning, InputError
 
 BUDGET = 400_000
@@ -34,16 +35,16 @@ def graph():
 
 
 def stopped_after(monkeypatch, panels):
-    """Have the work fail when so many panels are done, as if it were killed."""
-    run, done = diffusion_module._Task._panel, []
+    """Raise KeyboardInterrupt once this many panels are computed, as if killed then."""
+    compute, done = PanelDiffusion.compute, []
 
-    def run_panel(self, *args):
+    def compute_or_stop(self, *args):
         if len(done) == panels:
             raise KeyboardInterrupt
         done.append(args)
-        return run(self, *args)
+        return compute(self, *args)
 
-    monkeypatch.setattr(diffusion_module._Task, "_panel", run_panel)
+    monkeypatch.setattr(PanelDiffusion, "compute", compute_or_stop)
     return done
 
 

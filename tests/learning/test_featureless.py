@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import dense_operator, response_matrix
-from strategies import graphs, planted, stable_euler, times
+from strategies import graphs, planted, stable_schemes, times
 
 import heatgraph as hg
 from heatgraph import DGCClassifier
@@ -17,7 +17,7 @@ ENGINE = {"tol": 1e-12, "dtype": "float64", "n_threads": 1, "memory_budget": Non
 
 @given(
     graphs(featureless=True),
-    st.one_of(times.map(hg.Heat), stable_euler),
+    st.one_of(times.map(hg.Heat), stable_schemes(hg.Euler)),
     st.booleans(),
     st.integers(1, 6),
 )

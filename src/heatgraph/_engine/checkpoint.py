@@ -47,14 +47,14 @@ class Checkpoint:
         self.folder = self.path.with_name(self.path.name + ".unfinished")
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
         self.folder.mkdir(exist_ok=True)
-        self._look()
+        self._check_panels()
 
     @property
-    def left(self) -> list[slice]:
+    def missing(self) -> list[slice]:
         """Panels that are still to be computed."""
         return [panel for panel in self.panels if not self._file(panel).exists()]
 
-    def keep(self, panel: slice, values: Array) -> None:
+    def save(self, panel: slice, values: Array) -> None:
         """Have a finished panel on disk."""
         write_tensors(self._file(panel), KIND, {"fingerprint": self.mark}, {"values": values})
 
@@ -75,7 +75,7 @@ class Checkpoint:
         result: Array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         return result.reshape(self.shape)
 
-    def _look(self) -> None:
+    def _check_panels(self) -> None:
         """Drop damaged panels, and refuse those of another diffusion."""
         for file in self.folder.glob("*.safetensors"):
             try:

@@ -38,12 +38,18 @@ class Duplicates(str, Enum):
     max = "max"
 
 
-class Schemes(str, Enum):
-    """Ways to integrate the heat equation."""
+def check_scheme(name: str | None) -> str | None:
+    """Refuse a scheme that is not registered.
 
-    heat = "heat"
-    euler = "euler"
-    rk4 = "rk4"
+    Not an Enum, since listing the schemes imports NumPy, which --help does not wait for.
+    """
+    if name is None:
+        return None
+    from heatgraph.schemes import SCHEMES
+
+    if name not in SCHEMES:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, SCHEMES))}.")
+    return name
 
 
 class Scalings(str, Enum):
@@ -134,11 +140,13 @@ K = Annotated[
     ),
 ]
 Scheme = Annotated[
-    Schemes | None,
+    str | None,
     typer.Option(
         "--scheme",
         metavar="<name>",
-        help="heat, euler or rk4; by default euler if K is given, else heat.",
+        callback=check_scheme,
+        help="Integrator, such as heat, euler or rk4 (an unknown name lists all); by default euler "
+        "if K is given, else heat.",
     ),
 ]
 SelfLoops = Annotated[
@@ -273,14 +281,17 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """The same as parameters of the classifier, if they can be together."""
-        if self.K is not None and self.scheme is Schemes.heat:
-            raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
-        if self.K is None and self.scheme not in (None, Schemes.heat):
-            raise typer.BadParameter(f"--scheme {self.scheme.value} needs a number of steps, --K.")
+        if self.scheme is not None:
+            from heatgraph.schemes import SCHEMES
+
+            if self.K is not None and not SCHEMES[self.scheme].takes_K:
+                raise typer.BadParameter(f"--scheme {self.scheme} takes no --K: it has no steps.")
+            if self.K is None and SCHEMES[self.scheme].takes_K:
+                raise typer.BadParameter(f"--scheme {self.scheme} needs a number of steps, --K.")
         return {
             "T": numbers(self.T, "--T"),
             "K": self.K,
-            "scheme": self.scheme and self.scheme.value,
+            "scheme": self.scheme,
             "self_loops": self.self_loops,
             "feature_scaling": self.feature_scaling.value,
             "weight_decay": numbers(self.weight_decay, "--weight-decay"),

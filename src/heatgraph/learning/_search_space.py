@@ -16,7 +16,7 @@ import numpy as np
 
 from heatgraph.errors import InputError
 from heatgraph.learning.scaling import check_scaling
-from heatgraph.schemes import Heat, Scheme, SteppedScheme, scheme_from
+from heatgraph.schemes import SCHEMES, Scheme, SteppedScheme, scheme_from
 
 # The grid of T goes from 0 to this, in equal steps of log(T + SOFT_TIME).
 LARGEST_TIME, SOFT_TIME, NUM_TIMES = 20.0, 0.5, 40
@@ -39,7 +39,7 @@ class Setting:
 class SchemeFamily:
     """A scheme but for its T: the heat kernel, or one with K steps."""
 
-    scheme: type[Heat] | type[SteppedScheme]
+    scheme: type[Scheme]
     K: int | None
 
     @classmethod
@@ -171,9 +171,10 @@ def _read_schemes(
 
 
 def _combine(times: Any, steps: Any, names: Any, several: bool) -> list[Any]:
-    """Make schemes; beside others that take steps, the heat kernel does without."""
+    """Make schemes; of several names, K goes to those that take steps."""
+    without_steps = [name for name, scheme in SCHEMES.items() if not scheme.takes_K]
     return [
-        scheme_from(T, None if several and name == "heat" else K, name)
+        scheme_from(T, None if several and name in without_steps else K, name)
         for name, K, T in itertools.product(names, steps, times)
     ]
 
