@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph._arguments import working_dtype
-from heatgraph._engine.checkpoint import Checkpoint, check_path, fingerprint
+from heatgraph._engine.checkpoint import Checkpoint, check_path
 from heatgraph._engine.memory_estimate import GraphSizes, Request
 from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
 from heatgraph._engine.panels import (

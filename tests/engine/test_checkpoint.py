@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
 from heatgraph._engine import checkpoint
 from heatgraph._engine import reordering as locality
-from heatgraph._engine.checkpoint import fingerprint
 from heatgraph._engine.panels import PanelDiffusion
 from heatgraph.errors import CollapseWarning, InputError
 

@@ -87,7 +87,7 @@ class GraphSizes:
             features_dtype=None if X is None else X.dtype,
             sparse_features=sparse,
             mapped_bytes=X.nbytes if is_memory_mapped(X) else 0,
-            permutation_cached="arrangement" in graph.cache,
+            permutation_cached="reordered_graph" in graph.cache,
             components_cached="components" in vars(graph),
         )
 

@@ -24,7 +24,7 @@ from heatgraph._engine.memory_estimate import (
     estimate_memory,
 )
 from heatgraph._engine.ranges import is_worth_sharing, product_work
-from heatgraph._engine.reordering import NEAR
+from heatgraph._engine.reordering import CACHE_NODES
 from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.errors import MemoryBudgetError
 
@@ -235,7 +235,7 @@ def _tile(request: Request, width: int) -> int:
 def _is_worth_reordering(request: Request, side: Side) -> bool:
     """Whether panels exceed the cache by far, and the products gather enough to pay for it."""
     gathered = request.working_dtype.itemsize * request.columns(side) * request.products
-    return request.graph.num_nodes >= 2 * NEAR and gathered >= ORDER_BYTES
+    return request.graph.num_nodes >= 2 * CACHE_NODES and gathered >= ORDER_BYTES
 
 
 def _streamed_bytes(request: Request, side: Side) -> int:

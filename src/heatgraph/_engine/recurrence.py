@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._engine.kernel_arguments import Accumulators, Step
 from heatgraph._engine.ranges import even_ranges, feature_blocks
 from heatgraph._engine.threads import WorkerThreads
 from heatgraph.graph._normalized_operator import NormalizedOperator
