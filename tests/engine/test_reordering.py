@@ -143,7 +143,7 @@ def test_a_loaded_order_must_be_a_permutation(small_cache, tmp_path, wrong):
     order = graph.cache["order"] = graph.cache["order"].copy()
     order[order == 0] = wrong
     graph.save(tmp_path / "graph.hg")
-    with pytest.raises(FileFormatError, match="order must name each node once"):
+    with pytest.raises(FileFormatError, match="order must contain each node once"):
         Graph.load(tmp_path / "graph.hg")
 
 
