@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
 from heatgraph._engine.threads import thread_count
-from heatgraph.errors import InputError, MissingExtraError
+from heatgraph.baselines._transductive import TransductiveClassifier
+from heatgraph.errors import MissingExtraError
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._search import Progress
@@ -28,7 +26,7 @@ from heatgraph.learning.classifier import DGCClassifier, read_seed
 Array = npt.NDArray[Any]
 
 
-class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
+class DeepWalkClassifier(TransductiveClassifier):
     """Softmax regression on skip-gram vectors of random walks (extra: deepwalk).
 
     Parameters
@@ -58,6 +56,10 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
     weight_decay_ : float
     validation_accuracy_ : float or None
     """
+
+    _other_graph_error = (
+        "DeepWalk has vectors for the graph that it was fitted on, and no other. Fit again."
+    )
 
     def __init__(
         self,
@@ -106,7 +108,8 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
             T=0.0, weight_decay=self.weight_decay, random_state=seed, dtype=self.dtype
         ).fit(edgeless, y, train, val, progress=progress)
         self.graph_ = graph
-        self.classes_ = self.head_.classes_
+        self.n_features_in_ = graph.num_features
+        self.classes_, self.temperature_ = self.head_.classes_, self.head_.temperature_
         self.weight_decay_ = self.head_.weight_decay_
         self.validation_accuracy_ = self.head_.validation_accuracy_
         return self
@@ -132,34 +135,8 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
         )
         return np.asarray(model.wv[[str(node) for node in range(walks.max() + 1)]])
 
-    def _checked_head(self, graph: Graph | None) -> DGCClassifier:
-        check_is_fitted(self)
-        if graph is not None and graph is not self.graph_:
-            raise InputError(
-                "DeepWalk has vectors for the graph that it was fitted on, and no other. Fit again."
-            )
-        return self.head_
-
-    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes, as in `DGCClassifier`; of the graph that was fitted."""
-        return self._checked_head(graph).decision_function(nodes=nodes)
-
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Probabilities of the classes, likewise."""
-        return self._checked_head(graph).predict_proba(nodes=nodes)
-
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels, likewise."""
-        return self._checked_head(graph).predict(nodes=nodes)
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, likewise."""
-        return self._checked_head(graph).score(None, y, nodes)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
+        return self.head_._scores(self.head_.graph_, nodes)
 
 
 def random_walks(graph: Graph, num_walks: int, walk_length: int, seed: int) -> Array:

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
+from heatgraph.baselines._transductive import TransductiveClassifier
 from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
@@ -32,7 +30,7 @@ from heatgraph.learning._search import Progress
 Array = npt.NDArray[Any]
 
 
-class LabelPropagation(ClassifierMixin, BaseEstimator):
+class LabelPropagation(TransductiveClassifier):
     """Label nodes by their neighbours' labels alone.
 
     Parameters
@@ -59,6 +57,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):
            [0.   , 1.   ]])
     """
 
+    _other_graph_error = (
+        "label propagation knows the graph that it was fitted on, and no other. Fit again."
+    )
+
     def __init__(self, class_mass: bool = True, tol: float = 1e-6) -> None:
         self.class_mass = class_mass
         self.tol = tol
@@ -84,6 +86,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):
         self.classes_ = labels.classes(learning)
         codes = labels.encode(self.classes_, learning)
         self.graph_ = graph
+        self.n_features_in_ = graph.num_features
         self.converged_ = True
         self.probabilities_ = self._spread(graph, learning, codes)
         if not self.converged_:
@@ -118,31 +121,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):
         F[unknown] = found / found.sum(axis=1, keepdims=True)
         return F
 
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Shares of the classes, of shape (m, C); of the graph that was fitted and no other."""
-        check_is_fitted(self)
-        if graph is not None and graph is not self.graph_:
-            raise InputError(
-                "label propagation knows the graph that it was fitted on, and no other. Fit again."
-            )
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
         if nodes is None:
             return np.asarray(self.probabilities_)
-        return np.asarray(self.probabilities_[node_indices(nodes, self.graph_.num_nodes, "nodes")])
+        return np.asarray(self.probabilities_[node_indices(nodes, graph.num_nodes, "nodes")])
 
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels of shape (m,)."""
-        best = self.predict_proba(graph, nodes).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        check_is_fitted(self)
-        labels = Labels.read(y, self.graph_.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        codes = labels.encode(self.classes_, counted)
-        return float((self.predict_proba(graph, counted).argmax(axis=1) == codes).mean())
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def _probabilities(self, scores: Array) -> Array:
+        return scores
