@@ -20,10 +20,9 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph._arguments import positive_integer
 from heatgraph._engine.threads import thread_count
 from heatgraph._io.tensor_file import read_tensors, write_tensors
-from heatgraph.baselines.gnn.recipes import FIXED_LAYERS, RECIPES, Recipe, recipe_for
+from heatgraph.baselines.gnn.recipes import RECIPES, Recipe, recipe_for
 from heatgraph.errors import InputError, MissingExtraError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
@@ -40,9 +39,6 @@ from heatgraph.learning.classifier import read_seed
 from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
 
 Array = npt.NDArray[Any]
-# Options that need not be whole, and such that may be zero; all others are counts.
-FRACTIONS = ("alpha", "time", "threshold", "own_weight", "tol", "inner_dropout", "encoder_rate")
-MAY_BE_ZERO = ("threshold", "inner_dropout", "encoder_epochs")
 # Settings of a recipe that are parameters of the estimator, beside `options`.
 SETTINGS = (
     "hidden", "layers", "dropout", "learning_rate", "weight_decay", "epochs", "patience",
@@ -201,7 +197,8 @@ class GNNClassifier(NodeClassifier):
             }
             model = cls(**parameters | {"options": content["options"]})
             model._recipe()
-            recipe = _checked(Recipe(**content["recipe"]))
+            recipe = Recipe(**content["recipe"])
+            RECIPES[model.network].check(recipe)
             classes, num_features = deserialize_classes(content), content["num_features"]
             scaling = Scaling(
                 content["feature_scaling"], tensors.pop("factor", None), tensors.pop("shift", None)
@@ -233,17 +230,20 @@ class GNNClassifier(NodeClassifier):
         """The authors' settings, but for those that are given; all checked."""
         if self.network not in RECIPES:
             raise InputError(f"network must be one of {', '.join(RECIPES)}. Got {self.network!r}.")
-        authors = RECIPES[self.network]
+        published = RECIPES[self.network]
+        default = published.default
         given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        unknown = set(self.options or {}) - set(authors.options)
+        unknown = set(self.options or {}) - set(default.options)
         if unknown:
-            listed = ", ".join(sorted(authors.options)) or "none"
+            listed = ", ".join(sorted(default.options)) or "none"
             raise InputError(
                 f"options of {self.network} are: {listed}. Got {', '.join(sorted(unknown))}."
             )
-        if self.network in FIXED_LAYERS and given.get("layers", authors.layers) != authors.layers:
+        if published.has_fixed_layers and given.get("layers", default.layers) != default.layers:
             raise InputError(f"{self.network} has a fixed number of layers. Got {self.layers!r}.")
-        return _checked(replace(authors, **given, options=authors.options | (self.options or {})))
+        recipe = replace(default, **given, options=default.options | (self.options or {}))
+        published.check(recipe)
+        return recipe
 
     def _inputs(self, graph: Graph, scaling: Scaling, recipe: Recipe) -> tuple[Any, ...]:
         """What the network takes: scaled features (n, d) and what it sees of the graph."""
@@ -278,33 +278,6 @@ def authors_network(network: str, dataset: str | None = None, **changed: Any) ->
     recipe = recipe_for(network, dataset)
     given = {name: getattr(recipe, name) for name in (*SETTINGS, "options")}
     return GNNClassifier(network, **given | changed)
-
-
-def _checked(recipe: Recipe) -> Recipe:
-    """Refuse settings that no network can have."""
-    for name in ("hidden", "layers", "epochs", "patience"):
-        positive_integer(getattr(recipe, name), name)
-    if not _is_number(recipe.dropout) or not 0 <= recipe.dropout < 1:
-        raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
-    rate, decay = recipe.learning_rate, recipe.weight_decay
-    if not _is_number(rate) or not _is_number(decay) or not rate > 0 or not decay >= 0:
-        raise InputError(
-            f"learning_rate must be > 0 and weight_decay >= 0. Got {rate!r} and {decay!r}."
-        )
-    for name, value in recipe.options.items():
-        if name == "method" and isinstance(value, str):
-            continue
-        least = 0 if name in MAY_BE_ZERO else 1e-12
-        whole = name not in FRACTIONS
-        if not _is_number(value) or value < least or (whole and int(value) != value):
-            kind = "a whole number" if whole else "a number"
-            raise InputError(f"option {name} must be {kind} {'>= 0' if not least else '> 0'}. "
-                             f"Got {value!r}.")  # fmt: skip
-    return recipe
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 @contextlib.contextmanager
