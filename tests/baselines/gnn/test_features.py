@@ -52,19 +52,21 @@ def test_linear_layers_and_gradients(torch):
 
 
 def test_dropout_of_entries(torch):
-    from heatgraph.baselines.gnn.features import dropped, feature_tensor
+    from heatgraph.baselines.gnn.features import dropout, feature_tensor
 
     X = feature_tensor(sp.csr_array(COUNTS), sparse=True)
-    assert_array_equal(dropped(X, 0.5, training=False).entries, X.entries)
-    entries = dropped(X, 0.5, training=True).entries
+    assert_array_equal(dropout(X, 0.5, training=False).entries, X.entries)
+    entries = dropout(X, 0.5, training=True).entries
     assert ((entries == 0) | (entries == 2 * X.entries)).all()
 
 
 def test_permuted_rows(torch):
-    from heatgraph.baselines.gnn.features import feature_tensor, permuted
+    from heatgraph.baselines.gnn.features import feature_tensor, permute_rows
 
     order = np.random.default_rng(2).permutation(8)
     for sparse in (False, True):
-        X = permuted(feature_tensor(sp.csr_array(COUNTS), sparse=sparse), torch.from_numpy(order))
+        X = permute_rows(
+            feature_tensor(sp.csr_array(COUNTS), sparse=sparse), torch.from_numpy(order)
+        )
         rows = torch.nn.functional.linear(X, torch.eye(5))
         assert_array_equal(rows.numpy(), COUNTS[order])

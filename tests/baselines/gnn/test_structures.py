@@ -40,7 +40,7 @@ def test_operators():
     normalised = GRAPH.operator().to_scipy()
     assert_allclose(dense(*structures.operator_entries(normalised)), S, atol=1e-6)
     assert_allclose(structures.csr_tensor(normalised).to_dense(), S, atol=1e-6)
-    assert_allclose(structures.weighed(GRAPH, 1.0).toarray(), S, atol=1e-6)
+    assert_allclose(structures.loop_weighted_operator(GRAPH, 1.0).toarray(), S, atol=1e-6)
 
 
 def test_wavelets():
