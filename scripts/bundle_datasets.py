@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from heatgraph import Graph
-from heatgraph.datasets.bundled import SUFFIX, read_bundle, write_bundle
+from heatgraph.datasets.bundles import SUFFIX, read_bundle, write_bundle
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.datasets.splits import Split

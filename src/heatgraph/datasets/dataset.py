@@ -1,4 +1,4 @@
-"""A graph with labels and named splits, wherever it comes from."""
+"""`Dataset`: a graph with labels and named splits."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Dataset:
     labels : array of shape (n,), or None
         A label per node; -1, None or NaN where there is none.
     splits : dict from name to Split
-        The first is the one that `split` gives.
+        The first one is the default, which `split` returns.
     licence, citation, source, notes : str
-        Where it comes from, and what to know about it; empty for data of your own.
+        Documentation of published data; empty by default.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Dataset:
 
     @property
     def split(self) -> Split:
-        """The split that is usual for these data."""
+        """The default split, the first of `splits`."""
         if not self.splits:
             raise InputError(
                 f"{self.name} comes without a split. heatgraph.random_split(labels) and "
@@ -73,10 +73,17 @@ class Dataset:
         return counts
 
     def partition(self) -> tuple[Indices | None, Indices | None, Indices | None]:
-        """Training, validation and test nodes of `split`; None for a part that is not given.
+        """Training, validation and test nodes of the default split; None for an empty part.
 
-        If the split names no training nodes, they are the labelled ones outside its other parts.
-        Test nodes without a label are left out.
+        A split without training nodes trains on all labelled nodes outside its other parts. Test
+        nodes without a label are left out. Without a split, all three are None.
+
+        Examples
+        --------
+        >>> path = Graph.from_edges([0, 1, 2], [1, 2, 3], num_nodes=4, symmetrize="max")
+        >>> data = Dataset("path", path, np.array([0, 1, 1, -1]), {"mine": Split([], [], [1, 3])})
+        >>> data.partition()
+        (array([0, 2]), None, array([1]))
         """
         if not self.splits:
             return None, None, None
@@ -89,7 +96,7 @@ class Dataset:
         return train, split.val if len(split.val) else None, test if len(test) else None
 
     def digest(self) -> str:
-        """What tells whether data are the same as another time: a hash of all but the name."""
+        """SHA-256 of the graph, features, labels and splits, to recognise the same data."""
         graph, X = self.graph, self.graph.features
         arrays = [graph.indptr, graph.indices]
         if self.labels is not None:
