@@ -83,7 +83,7 @@ def test_script_reproduces_the_karate_club(tmp_path):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     data, provenance = script.karate()
-    made = tmp_path / "karate.heatgraph.xz"
-    write_bundle(made, data, provenance)
-    assert script.same(script.FILES / made.name, made)
-    assert not script.same(tmp_path / "none", made)
+    rebuilt = tmp_path / "karate.heatgraph.xz"
+    write_bundle(rebuilt, data, provenance)
+    assert script.is_same(script.FILES / rebuilt.name, rebuilt)
+    assert not script.is_same(tmp_path / "none", rebuilt)

@@ -1,4 +1,4 @@
-"""Downloads, against a server on this machine that can misbehave."""
+"""Downloads from a local server that simulates failures."""
 
 import hashlib
 import http.server
@@ -22,14 +22,14 @@ SELF_SIGNED = Path(__file__).with_name("self-signed.pem")
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves FILES; `faults` says what to do otherwise, by file."""
+    """Serves FILES; `faults` maps a file to a failure to simulate."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults = {}
-        self.asked = []
+        self.requests = []
 
     @property
     def url(self):
@@ -39,7 +39,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         name = self.path[1:]
-        self.server.asked.append(name)
+        self.server.requests.append(name)
         fault = self.server.faults.get(name)
         if fault == "missing" or name not in FILES:
             self.send_error(404)
@@ -82,7 +82,7 @@ def test_files_are_downloaded_once(server, tmp_path):
     assert contents(place) == FILES
     assert calls == [("fetch toy", k, 8) for k in range(9)]
     fetch_planetoid("toy", tmp_path / "new")
-    assert len(server.asked) == 8
+    assert len(server.requests) == 8
 
 
 @pytest.mark.parametrize("fault", ["truncated", "tampered"])
@@ -100,9 +100,9 @@ def test_interrupted_downloads_resume_at_the_missing_file(server, tmp_path):
     with pytest.raises(DownloadError):
         fetch_planetoid("toy", tmp_path)
     server.faults.clear()
-    server.asked.clear()
+    server.requests.clear()
     fetch_planetoid("toy", tmp_path)
-    assert server.asked == [f"ind.toy.{suffix}" for suffix in SUFFIXES[2:]]
+    assert server.requests == [f"ind.toy.{suffix}" for suffix in SUFFIXES[2:]]
     assert contents(tmp_path) == FILES
 
 

@@ -184,7 +184,7 @@ def test_unsupported_compression(tmp_path, method):
 
 
 def alter_entry(path, field, value):
-    """Change a 4-byte field of the first member in the archive's own list."""
+    """Change a 4-byte field of the first member in the central directory."""
     offset = {"flags": 8, "compressed": 20, "declared": 24}[field]
     raw = bytearray(path.read_bytes())
     struct.pack_into("<I", raw, raw.index(b"PK\x01\x02") + offset, value)

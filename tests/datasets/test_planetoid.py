@@ -23,7 +23,7 @@ NEIGHBOURS = {v: [(v + 1) % NODES, (v + 1) % NODES, v // 2] for v in range(NODES
 
 
 class OldMatrix:
-    """Pickles as csr_matrix did when the files were made."""
+    """Pickles like the csr_matrix of old versions of SciPy."""
 
     def __init__(self, matrix):
         self.format = "csr"
@@ -32,7 +32,7 @@ class OldMatrix:
 
 
 def old_pickle(value):
-    """A pickle that names types as Python 2, and NumPy and SciPy of its time, did."""
+    """A pickle with the names of types in Python 2 and in old versions of NumPy and SciPy."""
     content = pickle.dumps(value, protocol=3)
     for new, old in [
         (f"c{__name__}\nOldMatrix", "cscipy.sparse.csr\ncsr_matrix"),
@@ -194,7 +194,7 @@ def test_real_files(planetoid_folder, name, nodes, features, classes, train, unl
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_real_files_agree_with_pickle(planetoid_folder):
-    """These are known to be good, so for once they may be."""
+    """Their checksums are known, so that unpickling them is safe."""
     data = read_planetoid(planetoid_folder, "citeseer")
     with (planetoid_folder / "ind.citeseer.tx").open("rb") as file:
         tx = pickle.load(file, encoding="latin1")

@@ -30,7 +30,7 @@ def dgl_arrays():
 
 
 def sgc_arrays():
-    """As SGC's, two nodes in no part."""
+    """Arrays like SGC's; two nodes are in no part."""
     nodes = RANDOM.permutation(NODES)
     parts = dict(zip(("train", "val", "test"), np.split(nodes[:-2], [20, 28]), strict=True))
     arrays = {"feats": X.astype(np.float64)}

@@ -29,7 +29,7 @@ def homophily(data):
 
 
 def assert_canonical(graph):
-    """What Graph.from_canonical takes on trust."""
+    """Check what Graph.from_canonical assumes."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == len(graph.indices)
     row = rows(graph)
@@ -70,7 +70,7 @@ def test_homophily(share, class_exponent):
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_splits_depend_neither_on_classes_nor_on_degrees(seed):
-    """The permutation that makes the split must not be the one that deals out the classes."""
+    """The split and the classes must come from different permutations."""
     data = make_block_graph(4000, 20_000, 4, 2, seed=seed)
     splits = [data.split, random_split(data.labels, 600, 400, 800, seed=seed)]
     for split in splits:
@@ -169,7 +169,7 @@ def test_diffusion_helps():
 
 
 def too_many(n, edges, classes, share, uneven):
-    """Whether edges take up more than a half of the pairs within classes, or between them."""
+    """Whether edges take more than half of the pairs within classes, or between them."""
     labels = np.repeat(np.arange(classes), synthetic._class_sizes(n, classes, uneven))
     one, other = np.triu_indices(n, 1)
     inside = np.count_nonzero(labels[one] == labels[other])
@@ -197,8 +197,8 @@ def test_small_graphs_are_correct_or_refused(n, edges, classes, share, exponent,
     assert inside == round(edges * share)
 
 
-def test_chunk_size_does_not_change_the_graph_invariants(monkeypatch):
-    """Edges that take many chunks to draw, to sort out and to put in place."""
+def test_many_chunks(monkeypatch):
+    """Edges are drawn, deduplicated and placed in many chunks."""
     monkeypatch.setattr(synthetic, "CHUNK_EDGES", 100)
     data = make_block_graph(300, 4000, 3, 4)
     assert_canonical(data.graph)
