@@ -171,15 +171,15 @@ def test_no_edges(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("there", "found"),
+    ("present", "found"),
     [
         ((), "none"),
         (("reddit_data.npz",), "reddit_data.npz"),
         (("reddit_data.npz", "reddit_adj.npz"), "reddit_data.npz and reddit_adj.npz"),
     ],
 )
-def test_missing_files(tmp_path, there, found):
-    for name in there:
+def test_missing_files(tmp_path, present, found):
+    for name in present:
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=f"must hold reddit_data.npz and .* it has {found}."):
         read_reddit(tmp_path)

@@ -173,8 +173,8 @@ def too_many(n, edges, classes, share, uneven):
     labels = np.repeat(np.arange(classes), synthetic._class_sizes(n, classes, uneven))
     one, other = np.triu_indices(n, 1)
     inside = np.count_nonzero(labels[one] == labels[other])
-    wanted = round(edges * share)
-    return 2 * wanted > inside or 2 * (edges - wanted) > len(one) - inside
+    inside_count = round(edges * share)
+    return 2 * inside_count > inside or 2 * (edges - inside_count) > len(one) - inside
 
 
 @given(
@@ -307,15 +307,15 @@ def test_reddit_like():
 
 
 def test_reddit_like_has_the_size_of_reddit(monkeypatch):
-    asked = []
+    calls = []
 
     def remember(*arguments, **settings):
-        asked.append(arguments)
+        calls.append(arguments)
         return make_block_graph(232_965, 10, 41, 1, **settings)
 
     monkeypatch.setattr(synthetic, "make_block_graph", remember)
     split = reddit_like().split
-    assert asked == [(232_965, 57_307_946, 41, 602)]
+    assert calls == [(232_965, 57_307_946, 41, 602)]
     assert (len(split.train), len(split.val), len(split.test)) == (153_431, 23_831, 55_703)
 
 
