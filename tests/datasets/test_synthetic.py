@@ -173,8 +173,8 @@ def too_many(n, edges, classes, share, uneven):
     labels = np.repeat(np.arange(classes), synthetic._class_sizes(n, classes, uneven))
     one, other = np.triu_indices(n, 1)
     inside = np.count_nonzero(labels[one] == labels[other])
-    inside_count = round(edges * share)
-    return 2 * inside_count > inside or 2 * (edges - inside_count) > len(one) - inside
+    edges_inside = round(edges * share)
+    return 2 * edges_inside > inside or 2 * (edges - edges_inside) > len(one) - inside
 
 
 @given(
