@@ -1,8 +1,8 @@
-"""Label the nodes of a graph, with probabilities and reasons.
+"""Label the nodes of a graph, with probabilities and explanations.
 
-A generated graph of papers: each has a field, words that its field favours, and citations, most of
-them within its field. Twenty papers of each field are labelled by hand, and 300 more to choose
-settings by. What is the field of the others?
+The graph is synthetic: papers have a field, word counts that depend on the field, and citations,
+most of them within the field. Twenty papers of each field are for training and 300 for validation,
+on which the settings are chosen; the field of all others is predicted.
 """
 
 import tempfile
@@ -18,43 +18,43 @@ PAPERS, WORDS = 5000, 800
 FIELDS = np.array(["biology", "history", "law", "physics"])
 
 
-def papers(random):
+def make_papers(random):
     field = random.integers(len(FIELDS), size=PAPERS)
     cites, cited = random.integers(PAPERS, size=(2, 8 * PAPERS))
-    kept = (field[cites] == field[cited]) | (random.random(len(cites)) < 0.25)
-    favour = random.gamma(0.6, size=(len(FIELDS), WORDS)) + 0.6
-    favour *= 12 / favour.sum(axis=1, keepdims=True)
-    words = sp.csr_array(random.poisson(favour[field]).astype(float))
-    return hg.Graph.from_edges(cites[kept], cited[kept], features=words, symmetrize="max"), field
+    is_kept = (field[cites] == field[cited]) | (random.random(len(cites)) < 0.25)
+    rates = random.gamma(0.6, size=(len(FIELDS), WORDS)) + 0.6
+    rates *= 12 / rates.sum(axis=1, keepdims=True)
+    words = sp.csr_array(random.poisson(rates[field]).astype(float))
+    graph = hg.Graph.from_edges(cites[is_kept], cited[is_kept], features=words, symmetrize="max")
+    return graph, field
 
 
 random = np.random.default_rng(0)
-graph, field = papers(random)
+graph, field = make_papers(random)
 labels = FIELDS[field]
-order = random.permutation(PAPERS)
-train = np.concatenate([order[field[order] == c][:20] for c in range(len(FIELDS))])
-rest = np.setdiff1d(order, train)
-val, test = rest[:300], rest[300:]
+split = hg.random_split(labels, per_class=20, val=300, test=PAPERS - 20 * len(FIELDS) - 300)
+train, val, test = split.train, split.val, split.test
 print(graph)
 
 start = time.perf_counter()
 clf = hg.DGCClassifier().fit(graph, labels, train=train, val=val)
 print(f"{len(clf.search_):,} settings tried in {time.perf_counter() - start:.1f} s")
-print(f"chosen: T = {clf.T_:.2f}, features scaled by {clf.feature_scaling_!r}")
+print(f"best: T = {clf.T_:.2f}, features scaled by {clf.feature_scaling_!r}")
 
 alone = hg.DGCClassifier(T=0.0).fit(graph, labels, train=train, val=val)
 majority = np.bincount(field[test]).max() / len(test)
-print(f"largest class  {majority:.1%} right")
-print(f"words alone    {alone.score(graph, labels, nodes=test):.1%} right")
-print(f"with the graph {clf.score(graph, labels, nodes=test):.1%} right")
+print(f"accuracy of the largest class: {majority:.1%}")
+print(f"accuracy of words alone: {alone.score(graph, labels, nodes=test):.1%}")
+print(f"accuracy with the graph: {clf.score(graph, labels, nodes=test):.1%}")
 
 node = int(test[0])
-sure = clf.predict_proba(nodes=test).max(axis=1)
-print(f"it is {sure.mean():.1%} sure on average; paper {node} is called {clf.predict()[node]}:")
+confidence = clf.predict_proba(nodes=test).max(axis=1)
+print(f"mean confidence: {confidence.mean():.1%}")
+print(f"why paper {node} is labelled {clf.predict()[node]}:")
 print(clf.explain(node, top=3))
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "papers.safetensors"
     clf.save(path)
-    same = (hg.load(path).predict(graph) == clf.predict()).all()
-    print(f"saved in {path.stat().st_size:,} bytes, loaded, the same predictions: {same}")
+    is_same = (hg.load(path).predict(graph) == clf.predict()).all()
+    print(f"file of {path.stat().st_size:,} bytes; same predictions after loading: {is_same}")

@@ -1,7 +1,7 @@
-"""Let Optuna choose T and weight decay, one trial at a time.
+"""Choose T and weight decay with Optuna, one trial at a time.
 
-`DGCClassifier()` tries hundreds of settings in the time of a few fits, so this is rarely worth the
-wait. It is here for those who search over more than heatgraph knows of.
+`DGCClassifier()` tries hundreds of settings in the time of a few fits, so Optuna is only worth it
+for search spaces that go beyond the parameters of the classifier.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ except ImportError as error:
 random = np.random.default_rng(0)
 labels = random.integers(3, size=600)
 src, dst = random.integers(600, size=(2, 4000))
-kept = (labels[src] == labels[dst]) | (random.random(len(src)) < 0.2)
+is_edge = (labels[src] == labels[dst]) | (random.random(len(src)) < 0.2)
 features = random.normal(size=(3, 20))[labels] + 3 * random.normal(size=(600, 20))
-graph = hg.Graph.from_edges(src[kept], dst[kept], features=features, symmetrize="max")
+graph = hg.Graph.from_edges(src[is_edge], dst[is_edge], features=features, symmetrize="max")
 train, val, test = np.arange(60), np.arange(60, 260), np.arange(260, 600)
 
 
@@ -37,8 +37,8 @@ study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESam
 study.optimize(objective, n_trials=25)
 best = hg.DGCClassifier(**study.best_params).fit(graph, labels, train=train)
 auto = hg.DGCClassifier().fit(graph, labels, train=train, val=val)
-print(f"Optuna's {study.best_params}")
-print(f"  {study.best_value:.1%} right on validation nodes, ", end="")
-print(f"{best.score(None, labels, nodes=test):.1%} on test nodes")
-print(f"heatgraph's own T = {auto.T_:.2f}, of {len(auto.search_)} settings")
-print(f"  {auto.score(None, labels, nodes=test):.1%} right on test nodes")
+print(f"Optuna: {study.best_params}")
+print(f"  validation accuracy {study.best_value:.1%}")
+print(f"  test accuracy {best.score(None, labels, nodes=test):.1%}")
+print(f"DGCClassifier: T = {auto.T_:.2f}, best of {len(auto.search_)} settings")
+print(f"  test accuracy {auto.score(None, labels, nodes=test):.1%}")

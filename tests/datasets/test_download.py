@@ -1,4 +1,4 @@
-"""Downloads, against a server on this machine that can misbehave."""
+"""Downloads from a local server that simulates failures."""
 
 import hashlib
 import http.server
@@ -22,14 +22,14 @@ SELF_SIGNED = Path(__file__).with_name("self-signed.pem")
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves FILES; `faults` says what to do otherwise, by file."""
+    """Serves FILES; `faults` maps a file to a failure to simulate."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults = {}
-        self.asked = []
+        self.requests = []
 
     @property
     def url(self):
@@ -39,7 +39,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         name = self.path[1:]
-        self.server.asked.append(name)
+        self.server.requests.append(name)
         fault = self.server.faults.get(name)
         if fault == "missing" or name not in FILES:
             self.send_error(404)
@@ -76,44 +76,44 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_files_come_whole_and_once(server, tmp_path):
+def test_files_are_downloaded_once(server, tmp_path):
     calls = []
     place = fetch_planetoid("toy", tmp_path / "new", lambda *call: calls.append(call))
     assert contents(place) == FILES
     assert calls == [("fetch toy", k, 8) for k in range(9)]
     fetch_planetoid("toy", tmp_path / "new")
-    assert len(server.asked) == 8
+    assert len(server.requests) == 8
 
 
 @pytest.mark.parametrize("fault", ["truncated", "tampered"])
-def test_what_is_not_the_file_is_not_kept(server, tmp_path, fault):
+def test_files_with_a_wrong_checksum_are_not_kept(server, tmp_path, fault):
     server.faults["ind.toy.allx"] = fault
     with pytest.raises(
-        DownloadError, match=r"ind.toy.allx.*(is not the file|could not be fetched)"
+        DownloadError, match=r"ind.toy.allx.*(is not the file|could not be downloaded)"
     ):
         fetch_planetoid("toy", tmp_path)
     assert set(contents(tmp_path)) == {"ind.toy.x", "ind.toy.tx"}
 
 
-def test_a_broken_download_goes_on_where_it_was(server, tmp_path):
+def test_interrupted_downloads_resume_at_the_missing_file(server, tmp_path):
     server.faults["ind.toy.allx"] = "truncated"
     with pytest.raises(DownloadError):
         fetch_planetoid("toy", tmp_path)
     server.faults.clear()
-    server.asked.clear()
+    server.requests.clear()
     fetch_planetoid("toy", tmp_path)
-    assert server.asked == [f"ind.toy.{suffix}" for suffix in SUFFIXES[2:]]
+    assert server.requests == [f"ind.toy.{suffix}" for suffix in SUFFIXES[2:]]
     assert contents(tmp_path) == FILES
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-1], lambda raw: b"?" + raw[1:]])
-def test_a_damaged_file_in_the_cache_is_never_used(server, tmp_path, damage):
+def test_damaged_files_in_the_cache_are_replaced(server, tmp_path, damage):
     (tmp_path / "ind.toy.y").write_bytes(damage(FILES["ind.toy.y"]))
     fetch_planetoid("toy", tmp_path)
     assert contents(tmp_path) == FILES
 
 
-def test_a_file_that_is_gone(server, tmp_path):
+def test_file_not_found(server, tmp_path):
     server.faults["ind.toy.x"] = "missing"
     with pytest.raises(DownloadError, match="404.*set HEATGRAPH_DATA"):
         fetch_planetoid("toy", tmp_path)
@@ -121,7 +121,7 @@ def test_a_file_that_is_gone(server, tmp_path):
 
 def test_no_network(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "PLANETOID_URL", "http://127.0.0.1:1/")
-    with pytest.raises(DownloadError, match=r"could not be fetched .*HEATGRAPH_DATA") as error:
+    with pytest.raises(DownloadError, match=r"could not be downloaded .*HEATGRAPH_DATA") as error:
         fetch_planetoid("toy", tmp_path)
     assert isinstance(error.value, OSError)
     assert "Failed to establish a new connection" in str(error.value)
@@ -138,14 +138,14 @@ def test_certificates_are_verified(server, tmp_path, monkeypatch):
     assert contents(tmp_path) == {}
 
 
-def test_the_real_addresses_are_encrypted_and_pinned():
+def test_urls_are_encrypted_and_files_pinned():
     assert download.PLANETOID_URL.startswith("https://")
     for name in ("cora", "citeseer", "pubmed"):
         assert list(PLANETOID_SHA256[name]) == SUFFIXES
 
 
 @pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
-def test_checksums_are_those_of_the_real_files(planetoid_folder, name):
+def test_checksums_of_the_real_files(planetoid_folder, name):
     for suffix, digest in PLANETOID_SHA256[name].items():
         raw = (planetoid_folder / f"ind.{name}.{suffix}").read_bytes()
         assert hashlib.sha256(raw).hexdigest() == digest
@@ -157,7 +157,7 @@ def fetch_from(url, digests, folder):
     fetch_planetoid("toy", folder)
 
 
-def test_two_processes_fill_one_cache(server, tmp_path):
+def test_concurrent_downloads(server, tmp_path):
     spawn = multiprocessing.get_context("spawn")
     arguments = (server.url, PLANETOID_SHA256["toy"], tmp_path)
     processes = [spawn.Process(target=fetch_from, args=arguments) for _ in range(2)]
@@ -169,7 +169,7 @@ def test_two_processes_fill_one_cache(server, tmp_path):
     assert contents(tmp_path) == FILES
 
 
-def test_the_cache_is_where_the_platform_keeps_such_things():
+def test_cache_folder_of_the_platform():
     assert cache_folder().name == "heatgraph"
     assert cache_folder().is_absolute()
 

@@ -23,7 +23,7 @@ NEIGHBOURS = {v: [(v + 1) % NODES, (v + 1) % NODES, v // 2] for v in range(NODES
 
 
 class OldMatrix:
-    """Pickles as csr_matrix did when the files were made."""
+    """Pickles like the csr_matrix of old versions of SciPy."""
 
     def __init__(self, matrix):
         self.format = "csr"
@@ -32,7 +32,7 @@ class OldMatrix:
 
 
 def old_pickle(value):
-    """A pickle that names types as Python 2, and NumPy and SciPy of its time, did."""
+    """A pickle with the names of types in Python 2 and in old versions of NumPy and SciPy."""
     content = pickle.dumps(value, protocol=3)
     for new, old in [
         (f"c{__name__}\nOldMatrix", "cscipy.sparse.csr\ncsr_matrix"),
@@ -55,7 +55,7 @@ def small(tmp_path):
     return tmp_path
 
 
-def test_every_node_is_in_its_place(small):
+def test_order_of_nodes(small):
     data = read_planetoid(small, "small")
     X = data.graph.features.toarray()
     assert_array_equal(X[:KNOWN], ALLX.toarray())
@@ -112,13 +112,13 @@ OBJECT_POINTERS = (
         b"",
     ],
 )
-def test_other_tricks_are_refused(small, part, trick):
+def test_malicious_pickles(small, part, trick):
     (small / f"ind.small.{part}").write_bytes(trick)
     with pytest.raises(FileFormatError):
         read_planetoid(small, "small")
 
 
-def test_nothing_a_file_does_lasts(small):
+def test_files_cannot_modify_the_unpickler(small):
     path = small / "ind.small.allx"
     good = path.read_bytes()
     for state in (b"}X\x04\x00\x00\x00readK\x07s", b"N}X\x04\x00\x00\x00readK\x07s\x86"):
@@ -142,14 +142,14 @@ def test_nothing_a_file_does_lasts(small):
         ("ty", old_pickle(TY[:2])),
     ],
 )
-def test_files_that_contradict_each_other(small, part, content):
+def test_inconsistent_files(small, part, content):
     (small / f"ind.small.{part}").write_bytes(content)
     with pytest.raises(FileFormatError, match="do not fit together"):
         read_planetoid(small, "small")
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "x"])
-def test_truncated_files_are_refused(small, part):
+def test_truncated_files(small, part):
     path = small / f"ind.small.{part}"
     content = path.read_bytes()
     for length in (0, 5, len(content) // 2, len(content) - 4):
@@ -158,7 +158,7 @@ def test_truncated_files_are_refused(small, part):
             read_planetoid(small, "small")
 
 
-def test_an_index_out_of_range_is_refused(small):
+def test_index_out_of_range(small):
     bad = ALLX.copy()
     bad.indices[3] = 10**6
     (small / "ind.small.allx").write_bytes(old_pickle(OldMatrix(bad)))
@@ -179,7 +179,7 @@ def test_missing_files(tmp_path):
         ("pubmed", 19717, 500, 3, 60, 0),
     ],
 )
-def test_the_real_files(planetoid_folder, name, nodes, features, classes, train, unlabelled):
+def test_real_files(planetoid_folder, name, nodes, features, classes, train, unlabelled):
     data = read_planetoid(planetoid_folder, name)
     assert data.graph.num_nodes == len(data.labels) == nodes
     assert data.graph.num_features == features
@@ -193,8 +193,8 @@ def test_the_real_files(planetoid_folder, name, nodes, features, classes, train,
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_real_files_unpickled_the_ordinary_way(planetoid_folder):
-    """These are known to be good, so for once they may be."""
+def test_real_files_agree_with_pickle(planetoid_folder):
+    """Their checksums are known, so that unpickling them is safe."""
     data = read_planetoid(planetoid_folder, "citeseer")
     with (planetoid_folder / "ind.citeseer.tx").open("rb") as file:
         tx = pickle.load(file, encoding="latin1")

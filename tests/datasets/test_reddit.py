@@ -30,7 +30,7 @@ def dgl_arrays():
 
 
 def sgc_arrays():
-    """As SGC's, two nodes in no part."""
+    """Arrays like SGC's; two nodes are in no part."""
     nodes = RANDOM.permutation(NODES)
     parts = dict(zip(("train", "val", "test"), np.split(nodes[:-2], [20, 28]), strict=True))
     arrays = {"feats": X.astype(np.float64)}
@@ -65,7 +65,7 @@ def write_sgc(folder, adjacency=None, compressed=True, **changes):
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_the_form_of_dgl(tmp_path, compressed):
+def test_dgl_files(tmp_path, compressed):
     write_dgl(tmp_path, compressed=compressed)
     data = read_reddit(tmp_path)
     assert data.name == "reddit"
@@ -80,7 +80,7 @@ def test_the_form_of_dgl(tmp_path, compressed):
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_the_form_of_sgc(tmp_path, compressed):
+def test_sgc_files(tmp_path, compressed):
     arrays = write_sgc(tmp_path, compressed=compressed)
     data = read_reddit(tmp_path)
     assert_array_equal(data.graph.adjacency.toarray(), BOTH_WAYS)
@@ -93,13 +93,13 @@ def test_the_form_of_sgc(tmp_path, compressed):
         assert_array_equal(getattr(data.split, part), np.sort(arrays[f"{part}_index"]))
 
 
-def test_dgl_comes_first(tmp_path):
+def test_dgl_files_are_preferred(tmp_path):
     write_sgc(tmp_path)
     write_dgl(tmp_path)
     assert "DGL's files" in read_reddit(tmp_path).notes
 
 
-def test_what_to_know(tmp_path):
+def test_notes(tmp_path):
     write_sgc(tmp_path)
     data = read_reddit(tmp_path)
     assert "graph.subgraph(split.train)" in data.notes
@@ -109,7 +109,7 @@ def test_what_to_know(tmp_path):
     assert data.licence == "not stated by its authors"
 
 
-def test_a_model_fits_the_training_nodes_alone(tmp_path):
+def test_inductive_fit(tmp_path):
     write_dgl(tmp_path)
     data = read_reddit(tmp_path)
     train = data.graph.subgraph(data.split.train)
@@ -120,7 +120,7 @@ def test_a_model_fits_the_training_nodes_alone(tmp_path):
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("edges", [ONE_WAY, ONE_WAY.T, BOTH_WAYS])
 @pytest.mark.parametrize("write", [write_dgl, write_sgc])
-def test_every_format_and_direction(tmp_path, kind, edges, write):
+def test_formats_and_directions(tmp_path, kind, edges, write):
     write(tmp_path, sp.coo_array(edges.astype(np.float32) * 2.5).asformat(kind))
     graph = read_reddit(tmp_path).graph
     assert_array_equal(graph.adjacency.toarray(), BOTH_WAYS)
@@ -131,7 +131,7 @@ def test_every_format_and_direction(tmp_path, kind, edges, write):
 
 
 @pytest.mark.parametrize("times", [2, 256])
-def test_an_edge_counts_once_however_often_it_is_there(tmp_path, times):
+def test_duplicate_edges_count_once(tmp_path, times):
     row, col = np.nonzero(BOTH_WAYS)
     row, col = np.tile(row, times), np.tile(col, times)
     write_dgl(tmp_path, sp.coo_array((np.ones(len(row)), (row, col)), shape=(NODES, NODES)))
@@ -141,7 +141,7 @@ def test_an_edge_counts_once_however_often_it_is_there(tmp_path, times):
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc"])
-def test_rows_may_be_in_any_order(tmp_path, kind):
+def test_unsorted_rows(tmp_path, kind):
     write_sgc(tmp_path)
     A = sp.csr_array(ONE_WAY)
     twice = np.concatenate([np.tile(A.indices[s:e][::-1], 2) for s, e in pairwise(A.indptr)])
@@ -155,7 +155,7 @@ def test_rows_may_be_in_any_order(tmp_path, kind):
     assert graph.num_duplicates == A.nnz
 
 
-def test_self_loops_stay_and_zeros_go(tmp_path):
+def test_self_loops_are_kept_and_zeros_dropped(tmp_path):
     A = BOTH_WAYS.astype(np.int64)
     A[3, 3] = 1
     stored = sp.coo_array(A)
@@ -171,15 +171,15 @@ def test_no_edges(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("there", "found"),
+    ("present", "found"),
     [
         ((), "none"),
         (("reddit_data.npz",), "reddit_data.npz"),
         (("reddit_data.npz", "reddit_adj.npz"), "reddit_data.npz and reddit_adj.npz"),
     ],
 )
-def test_files_that_are_not_there(tmp_path, there, found):
-    for name in there:
+def test_missing_files(tmp_path, present, found):
+    for name in present:
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=f"must hold reddit_data.npz and .* it has {found}."):
         read_reddit(tmp_path)
@@ -213,7 +213,7 @@ def changed(array, position, value, dtype=None):
         ({"node_types": None}, "has no array 'node_types'"),
     ],
 )
-def test_arrays_of_dgl_are_checked(tmp_path, changes, message):
+def test_invalid_arrays_of_dgl(tmp_path, changes, message):
     write_dgl(tmp_path, **changes)
     with pytest.raises(FileFormatError, match=rf"reddit_data\.npz.*{message}"):
         read_reddit(tmp_path)
@@ -238,7 +238,7 @@ PARTS = np.split(np.arange(NODES), [20, 28])
         ({"train_index": None}, "has no array 'train_index'"),
     ],
 )
-def test_arrays_of_sgc_are_checked(tmp_path, changes, message):
+def test_invalid_arrays_of_sgc(tmp_path, changes, message):
     arrays = {}
     for name, part in zip(("train", "val", "test"), PARTS, strict=True):
         arrays |= {f"{name}_index": part, f"y_{name}": LABELS[part]}
@@ -258,13 +258,13 @@ def test_arrays_of_sgc_are_checked(tmp_path, changes, message):
         (sp.dia_array(BOTH_WAYS), "must hold a csr, csc or coo matrix"),
     ],
 )
-def test_the_adjacency_is_checked(tmp_path, adjacency, message):
+def test_invalid_adjacency(tmp_path, adjacency, message):
     write_dgl(tmp_path, adjacency)
     with pytest.raises(FileFormatError, match=rf"reddit_graph\.npz.*{message}"):
         read_reddit(tmp_path)
 
 
-def test_an_index_out_of_range(tmp_path):
+def test_index_out_of_range(tmp_path):
     write_dgl(tmp_path)
     path = tmp_path / "reddit_graph.npz"
     with np.load(path) as archive:
@@ -291,7 +291,7 @@ def test_sgc_needs_a_square_adjacency(tmp_path, shape):
 
 
 @pytest.mark.parametrize("name", ["reddit_data.npz", "reddit_graph.npz"])
-def test_truncated_files_are_refused(tmp_path, name):
+def test_truncated_files(tmp_path, name):
     write_dgl(tmp_path)
     whole = (tmp_path / name).read_bytes()
     for length in (0, 5, len(whole) // 2, len(whole) - 4):
@@ -308,7 +308,7 @@ def folder(tmp_path_factory):
 
 
 @given(st.data())
-def test_wrong_numbers_are_refused_or_read(folder, data):
+def test_mutated_arrays_are_refused_or_read_correctly(folder, data):
     numbers = st.integers(-3, 45)
     arrays = {
         "format": b"coo",
@@ -334,7 +334,7 @@ def test_wrong_numbers_are_refused_or_read(folder, data):
 
 
 @given(st.data())
-def test_mutations_are_refused_or_do_not_matter(tmp_path_factory, data):
+def test_mutated_files_are_refused_or_read_correctly(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("mutation")
     write_dgl(path)
     name = data.draw(st.sampled_from(["reddit_data.npz", "reddit_graph.npz"]))
@@ -352,7 +352,7 @@ def test_mutations_are_refused_or_do_not_matter(tmp_path_factory, data):
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_memory_stays_near_the_size_of_the_arrays(tmp_path, symmetric):
+def test_peak_memory_is_near_the_size_of_the_arrays(tmp_path, symmetric):
     n, edges = 3000, 500_000
     row, col = RANDOM.integers(0, n, (2, edges), dtype=np.int32)
     if symmetric:

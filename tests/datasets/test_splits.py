@@ -1,3 +1,5 @@
+"""Splits: sizes, reproducibility and errors."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ def parts(split):
     return split.train, split.val, split.test
 
 
-def test_by_class():
+def test_nodes_per_class():
     split = random_split(LABELS, per_class=20, val=100, test=200)
     assert repr(split) == "Split(train=60, val=100, test=200)"
     np.testing.assert_array_equal(np.bincount(LABELS[split.train]), [20, 20, 20])
@@ -43,12 +45,24 @@ def test_parts_are_labelled_disjoint_and_reproducible(make, data):
     assert set(split.train) != set(make(labels, seed + 1).train)
 
 
+def test_seeds_give_the_published_splits():
+    """The results in docs/ depend on these draws."""
+    labels = np.arange(60) % 3
+    split = random_split(labels, per_class=2, val=3, test=4)
+    expected = ([8, 16, 20, 27, 34, 42], [4, 51, 52], [2, 10, 44, 57])
+    assert tuple(part.tolist() for part in parts(split)) == expected
+    val = fraction_split(labels, seed=1).val
+    assert val.tolist() == [2, 11, 12, 26, 34, 42, 43, 47, 48, 49, 50, 59]
+    test = fraction_split(labels, stratify=True).test
+    assert test.tolist() == [7, 13, 14, 15, 29, 31, 33, 39, 41, 45, 49, 56]
+
+
 @pytest.mark.parametrize(
     ("nodes", "sizes"),
     # The paper's Table 7, for Cora, Citeseer and Pubmed.
     [(2708, (1624, 541, 543)), (3327, (1996, 665, 666)), (19717, (11830, 3943, 3944))],
 )
-def test_fractions_are_the_papers(nodes, sizes):
+def test_sizes_of_the_papers_table_7(nodes, sizes):
     assert tuple(map(len, parts(fraction_split(np.zeros(nodes, dtype=int))))) == sizes
 
 
@@ -71,7 +85,7 @@ def test_bad_fractions(fractions):
         fraction_split(LABELS, fractions)
 
 
-def test_from_a_column():
+def test_column():
     split = column_split(
         ["train", "Validation", "", None, " TEST ", float("nan"), "dev", "training"]
     )
@@ -87,7 +101,7 @@ def test_labels_of_any_kind():
     assert sorted(np.concatenate(parts(split))) == [0, 2, 3, 4]
 
 
-def test_too_much_is_refused():
+def test_counts_that_do_not_fit():
     with pytest.raises(InputError, match="per_class=201 is more than the smallest class has: 200"):
         random_split(LABELS, per_class=201)
     with pytest.raises(InputError, match="that fit into the 540 labelled nodes"):
@@ -98,7 +112,7 @@ def test_too_much_is_refused():
         fraction_split([None, None])
 
 
-def test_overlaps_are_refused():
+def test_overlapping_parts():
     with pytest.raises(InputError, match="train and test overlap in 2 nodes, the first of them 1"):
         Split(np.array([0, 1, 2]), np.array([5]), np.array([1, 2]))
     with pytest.raises(InputError, match="val and test overlap"):
@@ -106,7 +120,7 @@ def test_overlaps_are_refused():
 
 
 @pytest.mark.parametrize("nodes", [[1.5], [-1], ["a"], [[1, 2]]])
-def test_parts_are_indices(nodes):
+def test_parts_that_are_not_indices(nodes):
     with pytest.raises(InputError, match="val must be indices of nodes"):
         Split(np.array([0]), nodes, [])
 
@@ -120,7 +134,7 @@ def test_counts_and_seeds_are_whole_numbers():
             fraction_split(LABELS, seed=seed)
 
 
-def test_a_column_of_pandas():
+def test_column_of_pandas():
     pandas = pytest.importorskip("pandas")
     split = column_split(pandas.array(["train", pandas.NA, "test"], dtype="string"))
     assert repr(split) == "Split(train=1, val=0, test=1)"

@@ -29,7 +29,7 @@ def homophily(data):
 
 
 def assert_canonical(graph):
-    """What Graph._from_canonical takes on trust."""
+    """Check what Graph.from_canonical assumes."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == len(graph.indices)
     row = rows(graph)
@@ -38,7 +38,7 @@ def assert_canonical(graph):
     assert (graph.adjacency != graph.adjacency.T).nnz == 0
 
 
-def test_the_graph_is_canonical(blocks):
+def test_graph_is_canonical(blocks):
     graph = blocks.graph
     assert_canonical(graph)
     checked = Graph(graph.adjacency, features=graph.features)
@@ -53,7 +53,7 @@ def test_the_graph_is_canonical(blocks):
     ]  # fmt: skip
 
 
-def test_counts_are_as_asked(blocks):
+def test_counts(blocks):
     assert 199_000 <= blocks.graph.num_edges <= 200_000
     assert_array_equal(np.bincount(blocks.labels), np.full(5, 4000))
     assert blocks.graph.num_features == 8
@@ -61,7 +61,7 @@ def test_counts_are_as_asked(blocks):
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.8, 1.0])
 @pytest.mark.parametrize("class_exponent", [0.0, 1.5])
-def test_homophily_is_as_asked(share, class_exponent):
+def test_homophily(share, class_exponent):
     data = make_block_graph(
         3000, 12_000, 6, 2, homophily=share, class_exponent=class_exponent, seed=1
     )
@@ -70,7 +70,7 @@ def test_homophily_is_as_asked(share, class_exponent):
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_splits_depend_neither_on_classes_nor_on_degrees(seed):
-    """The permutation that makes the split must not be the one that deals out the classes."""
+    """The split and the classes must come from different permutations."""
     data = make_block_graph(4000, 20_000, 4, 2, seed=seed)
     splits = [data.split, random_split(data.labels, 600, 400, 800, seed=seed)]
     for split in splits:
@@ -103,7 +103,7 @@ def test_degrees_follow_the_power_law(blocks):
     assert slope == pytest.approx(-1 / 1.5, abs=0.06)
 
 
-def test_an_infinite_exponent_is_even():
+def test_infinite_exponent_gives_equal_degrees():
     degrees = make_block_graph(5000, 50_000, 1, 2, homophily=1.0, exponent=math.inf).graph.degrees
     assert degrees.var() == pytest.approx(degrees.mean(), rel=0.15)
 
@@ -118,7 +118,7 @@ def test_a_smaller_exponent_is_more_uneven():
 
 @pytest.mark.parametrize(("exponent", "n", "edges"), [(2.5, 10**5, 10**6), (3.5, 1000, 5000)])
 def test_propensities_are_capped_at_the_structural_cutoff(exponent, n, edges):
-    f, beta = synthetic._offset(exponent, n, edges)
+    f, beta = synthetic._cutoff(exponent, n, edges)
     t = (np.arange(10**6) + 0.5) / 10**6
     theta = (t + f) ** -beta
     assert f**-beta / theta.mean() == pytest.approx(n / math.sqrt(2 * edges), rel=0.01)
@@ -135,7 +135,7 @@ def test_draws_follow_the_propensities():
         assert_allclose(drawn, expected, atol=0.005)
 
 
-def test_the_same_seed_gives_the_same_graph(blocks):
+def test_seeds(blocks):
     again = make_block_graph(20_000, 200_000, num_classes=5, num_features=8, seed=3)
     other = make_block_graph(20_000, 200_000, num_classes=5, num_features=8, seed=4)
     assert_array_equal(again.graph.indices, blocks.graph.indices)
@@ -169,19 +169,19 @@ def test_diffusion_helps():
 
 
 def too_many(n, edges, classes, share, uneven):
-    """Whether edges take up more than a half of the pairs within classes, or between them."""
+    """Whether edges take more than half of the pairs within classes, or between them."""
     labels = np.repeat(np.arange(classes), synthetic._class_sizes(n, classes, uneven))
     one, other = np.triu_indices(n, 1)
     inside = np.count_nonzero(labels[one] == labels[other])
-    wanted = round(edges * share)
-    return 2 * wanted > inside or 2 * (edges - wanted) > len(one) - inside
+    edges_inside = round(edges * share)
+    return 2 * edges_inside > inside or 2 * (edges - edges_inside) > len(one) - inside
 
 
 @given(
     st.integers(1, 30), st.integers(1, 60), st.integers(1, 5), st.floats(0, 1),
     st.floats(2.01, 9), st.floats(0, 3), st.integers(0, 100),
 )  # fmt: skip
-def test_small_graphs_are_right_or_refused(n, edges, classes, share, exponent, uneven, seed):
+def test_small_graphs_are_correct_or_refused(n, edges, classes, share, exponent, uneven, seed):
     try:
         data = make_block_graph(
             n, edges, classes, 2,
@@ -197,8 +197,8 @@ def test_small_graphs_are_right_or_refused(n, edges, classes, share, exponent, u
     assert inside == round(edges * share)
 
 
-def test_chunks_leave_no_trace(monkeypatch):
-    """Edges that take many chunks to draw, to sort out and to put in place."""
+def test_many_chunks(monkeypatch):
+    """Edges are drawn, deduplicated and placed in many chunks."""
     monkeypatch.setattr(synthetic, "CHUNK_EDGES", 100)
     data = make_block_graph(300, 4000, 3, 4)
     assert_canonical(data.graph)
@@ -246,25 +246,25 @@ def test_distinct_keys_move_to_the_front(monkeypatch):
         ({"num_classes": 1}, "ask for 1,000 edges between classes, and there are 0 pairs"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, message):
+def test_invalid_parameters(arguments, message):
     with pytest.raises(InputError, match=message):
         make_block_graph(**arguments)
 
 
-def test_edges_that_hardly_ever_come_up(monkeypatch):
-    monkeypatch.setattr(synthetic, "MOST_ROUNDS", 3)
+def test_edges_that_are_rarely_drawn(monkeypatch):
+    monkeypatch.setattr(synthetic, "MAX_ROUNDS", 3)
     with pytest.raises(InputError, match=r"4,950 edges within classes, and only .* in 3 rounds"):
         make_block_graph(100, 4950, 1, 2, homophily=1.0)
 
 
-def test_pairs_that_are_rare_end_the_search(monkeypatch):
+def test_rare_pairs_exhaust_the_rounds(monkeypatch):
     """One class of two nodes among many of one: nearly every draw is a loop."""
-    monkeypatch.setattr(synthetic, "MOST_ROUNDS", 3)
+    monkeypatch.setattr(synthetic, "MAX_ROUNDS", 3)
     with pytest.raises(InputError, match="1 edges within classes, and only 0 different"):
         make_block_graph(10**6, 1, 10**6 - 1, 1, homophily=1.0)
 
 
-def test_more_than_memory_has(monkeypatch):
+def test_graphs_beyond_memory(monkeypatch):
     monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 1e6)
     with pytest.raises(MemoryBudgetError, match="100,000 edges needs 1.6 MB, .* has 1.0 MB"):
         make_block_graph(1000, 100_000, homophily=0.3)
@@ -273,7 +273,7 @@ def test_more_than_memory_has(monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [1, 100])
-def test_memory_stays_near_the_size_of_the_graph(monkeypatch, columns):
+def test_peak_memory_is_near_the_size_of_the_graph(monkeypatch, columns):
     monkeypatch.setattr(synthetic, "CHUNK_EDGES", 1 << 14)
     make_block_graph(100, 200)  # imports what it needs
     tracemalloc.start()
@@ -306,20 +306,20 @@ def test_reddit_like():
     assert not np.array_equal(reddit_like(1, 0.01).split.train, data.split.train)
 
 
-def test_reddit_like_has_the_counts_of_reddit(monkeypatch):
-    asked = []
+def test_reddit_like_has_the_size_of_reddit(monkeypatch):
+    calls = []
 
     def remember(*arguments, **settings):
-        asked.append(arguments)
+        calls.append(arguments)
         return make_block_graph(232_965, 10, 41, 1, **settings)
 
     monkeypatch.setattr(synthetic, "make_block_graph", remember)
     split = reddit_like().split
-    assert asked == [(232_965, 57_307_946, 41, 602)]
+    assert calls == [(232_965, 57_307_946, 41, 602)]
     assert (len(split.train), len(split.val), len(split.test)) == (153_431, 23_831, 55_703)
 
 
 @pytest.mark.parametrize("scale", [0, -1, math.nan, "small", 1e9])
-def test_scales_that_are_refused(scale):
+def test_invalid_scales(scale):
     with pytest.raises(InputError, match="scale must be a number in"):
         reddit_like(scale=scale)

@@ -1,1 +1,1 @@
-"""What the paper compares DGC with: linear methods, on the same engine and with the same tuning."""
+"""Baselines of the paper: linear methods with the same search as DGC, and networks in `gnn`."""

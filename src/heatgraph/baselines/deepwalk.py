@@ -1,9 +1,9 @@
 """DeepWalk (Perozzi, Al-Rfou and Skiena 2014): nodes as words, random walks as sentences.
 
-From every node start some walks that go on to a neighbour chosen at random, by weight. Skip-gram
-with negative sampling, of the library gensim, gives each node a vector from which the nodes around
-it in walks can be told; softmax regression reads the vectors. Features play no part, and only nodes
-of the graph that was fitted have a vector.
+`num_walks` random walks start at every node; each step goes to a neighbour with probability
+proportional to the edge's weight. Skip-gram with negative sampling (of the library gensim) embeds
+nodes so that a node's vector predicts the nodes near it in walks, and softmax regression reads the
+vectors. Features are ignored, and only nodes of the fitted graph have a vector.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
 from heatgraph._engine.threads import thread_count
-from heatgraph.errors import InputError, MissingExtraError
+from heatgraph.baselines._transductive import TransductiveClassifier
+from heatgraph.baselines.stacked import edgeless_graph
+from heatgraph.errors import MissingExtraError
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._search import Progress
@@ -28,36 +26,40 @@ from heatgraph.learning.classifier import DGCClassifier, read_seed
 Array = npt.NDArray[Any]
 
 
-class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
+class DeepWalkClassifier(TransductiveClassifier):
     """Softmax regression on skip-gram vectors of random walks (extra: deepwalk).
 
     Parameters
     ----------
     dimensions : int
-        Length of a node's vector.
+        Dimensions of the embedding.
     num_walks : int
-        Walks from each node.
+        Number of walks from each node.
     walk_length : int
-        Nodes in a walk.
+        Number of nodes in a walk.
     window : int
-        How far apart in a walk two nodes may be to count as neighbours.
+        Largest distance in a walk between a node and those that its vector predicts.
     epochs : int
         Passes over all walks.
     weight_decay, random_state, dtype
         As in `DGCClassifier`.
     n_threads : int, optional
-        With one, the same seed gives the same vectors; with more, skip-gram is faster and not
-        reproducible. By default one.
+        Threads of skip-gram, by default one. With more it is faster, but the same seed no longer
+        gives the same vectors.
 
     Attributes
     ----------
     classes_ : array of shape (C,)
     embedding_ : array of shape (n, dimensions)
     head_ : DGCClassifier
-        What reads the vectors; it knows no edges.
+        Softmax regression on the vectors, fitted on a graph without edges.
     weight_decay_ : float
     validation_accuracy_ : float or None
     """
+
+    _other_graph_error = (
+        "DeepWalk has vectors for the graph that it was fitted on, and no other. Fit again."
+    )
 
     def __init__(
         self,
@@ -94,19 +96,19 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
         check_graph(graph)
         for name in ("dimensions", "num_walks", "walk_length", "window", "epochs"):
             positive_integer(getattr(self, name), name)
-        training_nodes(Labels.read(y, graph.num_nodes), train, val)  # before any walk is walked
+        training_nodes(Labels.read(y, graph.num_nodes), train, val)  # fail before the walks
         seed = read_seed(self.random_state)
         report = progress or (lambda *_: None)
         report("walks", 0, 1)
         walks = random_walks(graph, self.num_walks, self.walk_length, seed)
         self.embedding_ = self._skip_gram(walks, seed)
         report("walks", 1, 1)
-        edgeless = Graph(sp.csr_array((graph.num_nodes,) * 2, dtype=np.float32), self.embedding_)
         self.head_ = DGCClassifier(
             T=0.0, weight_decay=self.weight_decay, random_state=seed, dtype=self.dtype
-        ).fit(edgeless, y, train, val, progress=progress)
+        ).fit(edgeless_graph(self.embedding_), y, train, val, progress=progress)
         self.graph_ = graph
-        self.classes_ = self.head_.classes_
+        self.n_features_in_ = graph.num_features
+        self.classes_, self.temperature_ = self.head_.classes_, self.head_.temperature_
         self.weight_decay_ = self.head_.weight_decay_
         self.validation_accuracy_ = self.head_.validation_accuracy_
         return self
@@ -132,34 +134,8 @@ class DeepWalkClassifier(ClassifierMixin, BaseEstimator):
         )
         return np.asarray(model.wv[[str(node) for node in range(walks.max() + 1)]])
 
-    def _checked_head(self, graph: Graph | None) -> DGCClassifier:
-        check_is_fitted(self)
-        if graph is not None and graph is not self.graph_:
-            raise InputError(
-                "DeepWalk has vectors for the graph that it was fitted on, and no other. Fit again."
-            )
-        return self.head_
-
-    def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes, as in `DGCClassifier`; of the graph that was fitted."""
-        return self._checked_head(graph).decision_function(nodes=nodes)
-
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Probabilities of the classes, likewise."""
-        return self._checked_head(graph).predict_proba(nodes=nodes)
-
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels, likewise."""
-        return self._checked_head(graph).predict(nodes=nodes)
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, likewise."""
-        return self._checked_head(graph).score(None, y, nodes)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
+        return self.head_._scores(self.head_.graph_, nodes)
 
 
 def random_walks(graph: Graph, num_walks: int, walk_length: int, seed: int) -> Array:
@@ -176,15 +152,17 @@ def random_walks(graph: Graph, num_walks: int, walk_length: int, seed: int) -> A
     random = np.random.default_rng(seed)
     walks = np.full((num_walks * graph.num_nodes, walk_length), -1, dtype=np.int64)
     walks[:, 0] = np.tile(np.arange(graph.num_nodes), num_walks)
-    going = np.diff(graph.indptr)[walks[:, 0]] > 0
-    # The running sum of weights by row: a place in it, drawn evenly, is an edge drawn by weight.
+    has_neighbours = np.diff(graph.indptr)[walks[:, 0]] > 0
+    # Inverse transform sampling: a uniform draw from the cumulative weights of a row picks an edge
+    # with probability proportional to its weight.
     weights = np.ones(len(graph.indices)) if graph.weights is None else graph.weights
-    sums = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
-    here = walks[going, 0]
+    cumulative = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
+    current = walks[has_neighbours, 0]
     for step in range(1, walk_length):
-        start, stop = graph.indptr[here], graph.indptr[here + 1]
-        drawn = sums[start] + random.random(len(here)) * (sums[stop] - sums[start])
-        edge = np.clip(np.searchsorted(sums, drawn, side="right") - 1, start, stop - 1)
-        here = graph.indices[edge].astype(np.int64)
-        walks[going, step] = here
+        start, stop = graph.indptr[current], graph.indptr[current + 1]
+        drawn = cumulative[start]
+        drawn += random.random(len(current)) * (cumulative[stop] - cumulative[start])
+        edge = np.clip(np.searchsorted(cumulative, drawn, side="right") - 1, start, stop - 1)
+        current = graph.indices[edge].astype(np.int64)
+        walks[has_neighbours, step] = current
     return walks

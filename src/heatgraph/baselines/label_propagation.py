@@ -1,16 +1,15 @@
 r"""Label propagation of Zhu, Ghahramani and Lafferty (2003): harmonic functions on a graph.
 
-Labels stay where they are known and elsewhere are the mean of their neighbours' (weights counted).
+Known labels are fixed; the score of any other node is the weighted mean of its neighbours' scores.
 With L = D - A, u the unlabelled and l the labelled nodes, and Y (n_l, C) one-hot labels,
 
     F_u  =  L_uu^-1 A_ul Y.
 
-With few labels F_u is nearly the same everywhere, and tells little by its largest entry. So classes
-get back the mass that they should have (section 4 of the paper): column c of F_u is multiplied by
-q_c / sum_u F_uc, where q are the shares of the classes in training, and rows are divided by their
-sums.
+With few labels F_u is nearly constant, and its largest entry says little. Class mass normalisation
+(section 4 of the paper) multiplies column c of F_u by q_c / sum_u F_uc, where q are the class
+frequencies of training nodes, and then normalises rows to sum 1.
 
-Features play no part. A node that no label reaches gets the shares of the classes in training.
+Features are ignored. A node in a component without labelled nodes gets the class frequencies q.
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
+from heatgraph.baselines._transductive import TransductiveClassifier
 from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
@@ -32,16 +29,15 @@ from heatgraph.learning._search import Progress
 Array = npt.NDArray[Any]
 
 
-class LabelPropagation(ClassifierMixin, BaseEstimator):
-    """Label nodes by their neighbours' labels alone.
+class LabelPropagation(TransductiveClassifier):
+    """Propagate labels along edges, without features.
 
     Parameters
     ----------
     class_mass : bool
-        Whether classes get back the mass that they should have. Without it, F is what Zhu et al.
-        call harmonic.
+        Whether to apply class mass normalisation. Without it, F is the harmonic solution.
     tol : float
-        Relative residual at which the linear systems count as solved.
+        Relative residual of the linear systems at which conjugate gradients stop.
 
     Attributes
     ----------
@@ -59,6 +55,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):
            [0.   , 1.   ]])
     """
 
+    _other_graph_error = (
+        "label propagation knows the graph that it was fitted on, and no other. Fit again."
+    )
+
     def __init__(self, class_mass: bool = True, tol: float = 1e-6) -> None:
         self.class_mass = class_mass
         self.tol = tol
@@ -74,75 +74,55 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):
     ) -> LabelPropagation:
         """Learn from the labelled nodes; parameters as in `DGCClassifier.fit`.
 
-        There is nothing to choose, so that validation nodes are only kept out of the training ones.
+        There are no settings to choose: validation nodes are only excluded from training.
         """
         check_graph(graph)
         if not 0 < self.tol < 1:
             raise InputError(f"tol must be between 0 and 1. Got {self.tol!r}.")
         labels = Labels.read(y, graph.num_nodes)
-        learning, _ = training_nodes(labels, train, val)
-        self.classes_ = labels.classes(learning)
-        codes = labels.encode(self.classes_, learning)
+        train_nodes, _ = training_nodes(labels, train, val)
+        self.classes_ = labels.classes(train_nodes)
+        codes = labels.encode(self.classes_, train_nodes)
         self.graph_ = graph
+        self.n_features_in_ = graph.num_features
         self.converged_ = True
-        self.probabilities_ = self._spread(graph, learning, codes)
+        self.probabilities_ = self._solve(graph, train_nodes, codes)
         if not self.converged_:
             warn("label propagation did not converge. Choose a larger tol.", ConvergenceWarning)
         return self
 
-    def _spread(self, graph: Graph, learning: Array, codes: Array) -> Array:
-        """F (n, C), by conjugate gradients scaled by degrees."""
+    def _solve(self, graph: Graph, train_nodes: Array, codes: Array) -> Array:
+        """F (n, C), by conjugate gradients with a Jacobi preconditioner."""
         from scipy.sparse.linalg import cg
 
         n, C = graph.num_nodes, len(self.classes_)
         known = np.zeros(n, dtype=bool)
-        known[learning] = True
-        shares = np.bincount(codes, minlength=C) / len(codes)
-        F = np.tile(shares, (n, 1))
-        F[learning] = np.eye(C)[codes]
-        reached = np.isin(graph.components, np.unique(graph.components[learning]))
+        known[train_nodes] = True
+        frequencies = np.bincount(codes, minlength=C) / len(codes)
+        F = np.tile(frequencies, (n, 1))
+        F[train_nodes] = np.eye(C)[codes]
+        reached = np.isin(graph.components, np.unique(graph.components[train_nodes]))
         unknown = np.flatnonzero(reached & ~known)
         if len(unknown) == 0:
             return F
         A = graph.adjacency.astype(np.float64)
         degrees = graph.degrees[unknown]
         L = sp.csr_array(sp.diags_array(degrees) - A[unknown][:, unknown])
-        right = A[unknown][:, learning] @ F[learning]
-        scaling = sp.diags_array(1 / degrees)
+        right = A[unknown][:, train_nodes] @ F[train_nodes]
+        jacobi = sp.diags_array(1 / degrees)
         for c in range(C):
-            F[unknown, c], failed = cg(L, right[:, c], rtol=self.tol, M=scaling)
+            F[unknown, c], failed = cg(L, right[:, c], rtol=self.tol, M=jacobi)
             self.converged_ &= failed == 0
-        found = np.clip(F[unknown], 0, None)
+        solution = np.clip(F[unknown], 0, None)
         if self.class_mass:
-            found = found * shares / found.sum(axis=0)
-        F[unknown] = found / found.sum(axis=1, keepdims=True)
+            solution = solution * frequencies / solution.sum(axis=0)
+        F[unknown] = solution / solution.sum(axis=1, keepdims=True)
         return F
 
-    def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Shares of the classes, of shape (m, C); of the graph that was fitted and no other."""
-        check_is_fitted(self)
-        if graph is not None and graph is not self.graph_:
-            raise InputError(
-                "label propagation knows the graph that it was fitted on, and no other. Fit again."
-            )
+    def _scores(self, graph: Graph, nodes: Any) -> Array:
         if nodes is None:
             return np.asarray(self.probabilities_)
-        return np.asarray(self.probabilities_[node_indices(nodes, self.graph_.num_nodes, "nodes")])
+        return np.asarray(self.probabilities_[node_indices(nodes, graph.num_nodes, "nodes")])
 
-    def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Labels of shape (m,)."""
-        best = self.predict_proba(graph, nodes).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Share of nodes that are labelled right, as in `DGCClassifier`."""
-        check_is_fitted(self)
-        labels = Labels.read(y, self.graph_.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        codes = labels.encode(self.classes_, counted)
-        return float((self.predict_proba(graph, counted).argmax(axis=1) == codes).mean())
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def _probabilities(self, scores: Array) -> Array:
+        return scores

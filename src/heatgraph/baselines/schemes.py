@@ -1,10 +1,10 @@
-"""Methods that differ from DGC in how features spread, and in nothing else.
+"""Baselines that differ from DGC in the scheme alone.
 
     SGC         S^K X                            Wu et al. 2019
     PageRank    alpha (I - (1 - alpha) S)^-1 X   the fixed point of APPNP, Klicpera et al. 2019
     features    X                                softmax regression without the graph
 
-Each is a `DGCClassifier` with a scheme of its own, so that whatever that can do, they can.
+Each is a `DGCClassifier` with another scheme, and has all that it offers.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from heatgraph.learning._search import Progress
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.schemes import SGC, PersonalizedPageRank
 
-# What is chosen among if nothing is given.
+# Default candidates.
 STEPS = tuple(range(1, 11))
 RESTARTS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 
 
 def sgc(K: int | Sequence[int] = STEPS, **parameters: Any) -> DGCClassifier:
-    """Simplified graph convolution with K steps, or the best of several numbers of steps.
+    """Simplified graph convolution with K steps, or with the best of several K.
 
-    The other parameters are those of `DGCClassifier`, but for T and scheme.
+    `parameters` are those of `DGCClassifier`, except T and scheme.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def sgc(K: int | Sequence[int] = STEPS, **parameters: Any) -> DGCClassifier:
 def personalized_pagerank(
     alpha: float | Sequence[float] = RESTARTS, **parameters: Any
 ) -> DGCClassifier:
-    """Personalised PageRank with restart probability alpha, or the best of several.
+    """Personalised PageRank with restart probability alpha, or with the best of several.
 
-    The other parameters are those of `DGCClassifier`, but for T, K and scheme.
+    `parameters` are those of `DGCClassifier`, except T, K and scheme.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def personalized_pagerank(
 
 
 def features_alone(**parameters: Any) -> DGCClassifier:
-    """Softmax regression on the features as they are, without the graph.
+    """Softmax regression on the features, without the graph.
 
-    The parameters are those of `DGCClassifier`, but for T, K and scheme.
+    `parameters` are those of `DGCClassifier`, except T, K and scheme.
 
     Examples
     --------
@@ -77,13 +77,13 @@ def fit_features_alone(
     *,
     progress: Progress | None = None,
 ) -> DGCClassifier | None:
-    """Fit a fitted model's parameters to the features alone, T = 0, to compare with.
+    """Refit a model with T = 0, to compare its validation accuracy with that of the features alone.
 
-    None if the graph has no features, or if `model` was not validated.
+    Returns None if the graph has no features, or if `model` has no validation accuracy.
     """
     if not model.n_features_in_ or model.validation_accuracy_ is None:
         return None
     alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first fit gave the same warnings
+        warnings.simplefilter("ignore")  # fitting `model` gave the same warnings
         return alone.fit(graph, y, train, val, progress=progress)

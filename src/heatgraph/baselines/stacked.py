@@ -1,15 +1,15 @@
-r"""Methods whose features are made first and read by softmax regression then.
+r"""Softmax regression on precomputed features of a graph.
 
     SIGN-linear     [X, S X, ..., S^r X]                   Rossi et al. 2020
     SGC-PairNorm    P(S ... P(S X))                        Zhao and Akoglu 2020
 
-with K steps and the normalisation P, which takes the mean row from every row and then gives rows a
-mean square length of scale^2:
+with K steps and the normalisation P (PairNorm), which centres the rows and scales them to a mean
+squared norm of scale^2:
 
     P(X)  =  scale (X - 1 m^T) / sqrt(||X - 1 m^T||_F^2 / n).
 
-What is left open is tried: for each candidate, weight decay is chosen as `DGCClassifier` does, and
-the candidate that is best on validation nodes or folds is taken.
+Each of several candidates for r, K or scale is fitted, with its weight decay chosen as in
+`DGCClassifier`; the one with the best accuracy on validation nodes or folds is kept.
 """
 
 from __future__ import annotations
@@ -48,20 +48,21 @@ Array = npt.NDArray[Any]
 
 
 class StackedClassifier(NodeClassifier):
-    """Softmax regression on features that a subclass makes of a graph.
+    """Base of softmax regression on features that a subclass computes from a graph.
 
-    A subclass has the parameters below beside its own, lists its candidates, and makes features.
+    A subclass adds the parameters declared below to its own, and implements `_candidates` and
+    `_features`.
 
     Attributes
     ----------
     classes_ : array of shape (C,)
     setting_ : dict
-        The subclass's own parameters in use, chosen or given.
+        The subclass's own parameters, as chosen or given.
     feature_scaling_ : str
     weight_decay_ : float
     validation_accuracy_ : float or None
     head_ : DGCClassifier
-        What reads the features; it knows no edges.
+        Softmax regression on the features, fitted on a graph without edges.
     """
 
     feature_scaling: str
@@ -73,11 +74,11 @@ class StackedClassifier(NodeClassifier):
 
     @abstractmethod
     def _candidates(self) -> list[dict[str, Any]]:
-        """Settings to try, each checked."""
+        """Settings to try, validated; keyword arguments of `_features`."""
 
     @abstractmethod
     def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
-        """Features (m, p) of some nodes, or of all."""
+        """Features (m, p) of the nodes `rows`, or of all."""
 
     def fit(
         self,
@@ -95,34 +96,31 @@ class StackedClassifier(NodeClassifier):
         check_scaling(self.feature_scaling)
         candidates = self._candidates()
         labels = Labels.read(y, graph.num_nodes)
-        learning, checking = training_nodes(labels, train, val)
-        chosen = self.feature_scaling
-        if chosen == "auto":
-            chosen = candidate_scalings(graph.features, learning)[0]
-        self.scaling_ = Scaling.learn(chosen, graph.features, learning)
-        nodes = learning if checking is None else np.concatenate([learning, checking])
-        scaled = self._scaled(graph)
+        train_nodes, val_nodes = training_nodes(labels, train, val)
+        scaling = self.feature_scaling
+        if scaling == "auto":
+            scaling = candidate_scalings(graph.features, train_nodes)[0]
+        self.scaling_ = Scaling.learn(scaling, graph.features, train_nodes)
+        nodes = train_nodes if val_nodes is None else np.concatenate([train_nodes, val_nodes])
+        scaled = self._scale_features(graph)
         report = progress or (lambda *_: None)
         fits = []
         for number, setting in enumerate(candidates):
             report("search", number, len(candidates))
             X = self._features(scaled, nodes, **setting)
-            # Held-out scores are what candidates are told apart by, and calibrating takes them.
+            # Candidates are compared by held-out accuracy, which calibration computes.
             calibrate = True if len(candidates) > 1 else "auto"
-            head = self._head(X, labels.values[nodes], learning, checking, calibrate)
+            head = self._fit_head(X, labels.values[nodes], len(train_nodes), calibrate)
             fits.append((head, setting))
         report("search", len(candidates), len(candidates))
-        self._settle(*max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0))
+        self._set_fitted(*max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0))
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
         return self
 
-    def _head(
-        self, X: Array, y: Array, learning: Array, checking: Array | None, calibrate: Any
-    ) -> DGCClassifier:
-        """Softmax regression on rows of features: those to learn from, then those to check on."""
-        train = np.arange(len(learning))
-        val = None if checking is None else np.arange(len(learning), len(X))
+    def _fit_head(self, X: Array, y: Array, num_train: int, calibrate: Any) -> DGCClassifier:
+        """Fit softmax regression to the first rows of X, with the others for validation."""
+        train, val = np.split(np.arange(len(X)), [num_train])
         return DGCClassifier(
             T=0.0,
             feature_scaling="none",
@@ -131,17 +129,14 @@ class StackedClassifier(NodeClassifier):
             n_threads=self.n_threads,
             calibrate=calibrate,
             dtype=self.dtype,
-        ).fit(_edgeless(X), y, train, val)
+        ).fit(edgeless_graph(X), y, train, val if len(val) else None)
 
-    def _scaled(self, graph: Graph) -> Graph:
+    def _scale_features(self, graph: Graph) -> Graph:
         X = self.scaling_.apply(graph.features, np.dtype(self.dtype))
         return graph.with_features(X)
 
     def save(self, path: str | Path) -> None:
-        """Write the model into a file, whole or not at all; `load` of its class reads it.
-
-        The graph is not in it.
-        """
+        """Write the model to a file, atomically and without the graph; `load` reads it."""
         check_is_fitted(self)
         head, tensors = serialize_model(self.head_)
         content = {
@@ -158,7 +153,7 @@ class StackedClassifier(NodeClassifier):
 
     @classmethod
     def load(cls, path: str | Path) -> StackedClassifier:
-        """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
+        """Read a model that `save` wrote. As with `heatgraph.load`, no code in the file is run."""
         content, tensors = read_tensors(path, cls.__name__)
         with model_file_errors(path):
             parameters = {
@@ -166,7 +161,7 @@ class StackedClassifier(NodeClassifier):
             }
             setting, count = content["setting"], content["num_features"]
             if cls(**(parameters | setting))._candidates() != [setting]:
-                raise ValueError("the setting is not what it should be")
+                raise ValueError("the setting does not fit the parameters")
             statistics = tensors.pop("factor", None), tensors.pop("shift", None)
             scaling = Scaling(content["feature_scaling"], *statistics)
             scaling.check(count)
@@ -175,11 +170,11 @@ class StackedClassifier(NodeClassifier):
                 raise ValueError("the numbers of features contradict each other")
             model = cls(**parameters)
             model.scaling_, model.n_features_in_ = scaling, count
-            model._settle(head, setting)
+            model._set_fitted(head, setting)
         return model
 
-    def _settle(self, head: DGCClassifier, setting: dict[str, Any]) -> None:
-        """Set the fitted attributes that come from a head and the setting of its features."""
+    def _set_fitted(self, head: DGCClassifier, setting: dict[str, Any]) -> None:
+        """Set the fitted attributes that derive from a head and the setting of its features."""
         self.head_, self.setting_ = head, setting
         self.classes_, self.temperature_ = head.classes_, head.temperature_
         self.feature_scaling_ = self.scaling_.name
@@ -188,16 +183,17 @@ class StackedClassifier(NodeClassifier):
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
         rows = None if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
-        X = self._features(self._scaled(graph), rows, **self.setting_)
-        return self.head_._scores(_edgeless(X), None)
+        X = self._features(self._scale_features(graph), rows, **self.setting_)
+        return self.head_._scores(edgeless_graph(X), None)
 
 
-def _edgeless(X: Array) -> Graph:
+def edgeless_graph(X: Array) -> Graph:
+    """A graph without edges, on which `DGCClassifier` is plain softmax regression."""
     return Graph(sp.csr_array((len(X), len(X)), dtype=np.float32), X)
 
 
 class SIGNClassifier(StackedClassifier):
-    """Linear SIGN: softmax regression on X, S X, ..., S^r X side by side.
+    """Linear SIGN: softmax regression on the concatenation of X, S X, ..., S^r X.
 
     Parameters
     ----------
@@ -228,7 +224,7 @@ class SIGNClassifier(StackedClassifier):
         self.dtype = dtype
 
     def _candidates(self) -> list[dict[str, Any]]:
-        return [{"r": positive_integer(number, "r")} for number in _listed(self.r, "r")]
+        return [{"r": positive_integer(number, "r")} for number in _as_list(self.r, "r")]
 
     def _features(self, graph: Graph, rows: Array | None, **setting: Any) -> Array:
         with warnings.catch_warnings():
@@ -252,7 +248,7 @@ class PairNormClassifier(StackedClassifier):
     K : int or sequence of int
         Number of steps, or candidates.
     scale : float or sequence of float
-        Root mean square length of rows after each step, or candidates.
+        Root mean squared norm of the rows after each step, or candidates.
     feature_scaling, weight_decay, self_loops, random_state, n_threads, dtype
         As in `SIGNClassifier`.
     """
@@ -278,7 +274,7 @@ class PairNormClassifier(StackedClassifier):
         self.dtype = dtype
 
     def _candidates(self) -> list[dict[str, Any]]:
-        steps, scales = _listed(self.K, "K"), _listed(self.scale, "scale")
+        steps, scales = _as_list(self.K, "K"), _as_list(self.scale, "scale")
         for scale in scales:
             if not (isinstance(scale, int | float) and 0 < scale < np.inf):
                 raise InputError(f"scale must be a number > 0. Got {scale!r}.")
@@ -292,8 +288,8 @@ class PairNormClassifier(StackedClassifier):
         return np.asarray(X if rows is None else X[rows])
 
 
-def _listed(value: Any, name: str) -> list[Any]:
-    """Candidates, of which there may be one."""
+def _as_list(value: Any, name: str) -> list[Any]:
+    """The candidates of a parameter that is one value or a sequence."""
     candidates = list(value) if isinstance(value, Sequence | np.ndarray) else [value]
     if not candidates:
         raise InputError(f"{name} must have at least one candidate. Got {value!r}.")
@@ -301,7 +297,7 @@ def _listed(value: Any, name: str) -> list[Any]:
 
 
 def pair_norm(X: Array, scale: float = 1.0) -> Array:
-    """Take the mean row from every row, and give rows a mean square length of scale^2.
+    """PairNorm: centre the rows and scale them to a mean squared norm of scale^2.
 
     Examples
     --------
@@ -310,5 +306,5 @@ def pair_norm(X: Array, scale: float = 1.0) -> Array:
            [ 1.,  0.]])
     """
     X = X - X.mean(axis=0)
-    length = np.sqrt(np.square(X, dtype=np.float64).sum() / len(X))
-    return np.asarray(X * X.dtype.type(scale / length)) if length > 0 else X
+    norm = np.sqrt(np.square(X, dtype=np.float64).sum() / len(X))
+    return np.asarray(X * X.dtype.type(scale / norm)) if norm > 0 else X

@@ -14,7 +14,7 @@ from heatgraph.cli.console import Voice
 from heatgraph.cli.writing import writing
 
 if TYPE_CHECKING:
-    from heatgraph.datasets.catalogue import Entry
+    from heatgraph.datasets.catalogue import CatalogueEntry
 
 
 class Format(str, Enum):
@@ -52,7 +52,7 @@ def datasets(
         _show(voice, name, export, f".{format.value}")
 
 
-def _list(voice: Voice, entries: list[Entry]) -> None:
+def _list(voice: Voice, entries: list[CatalogueEntry]) -> None:
     rows: list[tuple[str, ...]] = [
         ("name", "nodes", "edges", "features", "classes", "where", "what")
     ]
@@ -68,7 +68,7 @@ def _list(voice: Voice, entries: list[Entry]) -> None:
     voice.json([_described(entry) for entry in entries])
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _described(entry: CatalogueEntry) -> dict[str, Any]:
     described = {
         field.name: getattr(entry, field.name)
         for field in dataclasses.fields(entry)

@@ -1,1 +1,1 @@
-"""Graphs to work with: readers of public formats."""
+"""Data sets by name, readers of their public formats, synthetic graphs and splits."""

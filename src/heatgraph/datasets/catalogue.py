@@ -1,4 +1,4 @@
-"""The data sets that are known by name: what each is, how large, and where it comes from."""
+"""Catalogue of data sets by name: sizes, licences, sources and readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from heatgraph.datasets import reddit, synthetic
-from heatgraph.datasets.bundled import bundled
+from heatgraph.datasets.bundles import load_bundle
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.download import Progress, fetch_planetoid
 from heatgraph.datasets.planetoid import read_planetoid
@@ -30,13 +30,13 @@ Wayne W. Zachary: An Information Flow Model for Conflict and Fission in Small Gr
 Anthropological Research 33(4), 1977."""
 
 
-# Given a folder to look in first, and a function for progress.
+# Called with the folder of local files and a progress callback, both optional.
 Reader = Callable[[str | Path | None, Progress | None], Dataset]
 
 
 @dataclass(frozen=True)
-class Published:
-    """What the paper's Table 7 says of a data set; `split` counts training, validation, test."""
+class PublishedCounts:
+    """Counts in the paper's Table 7; `split` has those of training, validation and test nodes."""
 
     nodes: int
     edges: int
@@ -44,11 +44,12 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A data set by name.
+class CatalogueEntry:
+    """A data set that `load_dataset` knows.
 
-    `place` says how it is got: it is bundled, downloaded at first use, put into a folder by hand,
-    or generated. `published` is what the paper says of it, `difference` why the files differ.
+    `place` is where it comes from: the package ("bundled"), the network at first use ("download"),
+    files that the user provides ("by hand"), or a generator ("generated"). `how` says how to obtain
+    it, `difference` why its counts differ from `published`.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Entry:
     read: Reader
     licence: str
     citation: str
-    published: Published | None = None
+    published: PublishedCounts | None = None
     difference: str = ""
     how: str = ""
 
@@ -75,11 +76,10 @@ def load_dataset(
     ----------
     name : str
         "citeseer", "pubmed" and "karate" come with the package. "cora" is downloaded at first use.
-        "reddit" is read from files that you bring. "blocks" and "reddit-like" are generated.
+        "reddit" is read from local files. "blocks" and "reddit-like" are generated.
     folder : path, optional
-        Where "cora" and "reddit" are looked for first; by default the folder that the environment
-        variable HEATGRAPH_DATA names. It holds Planetoid's files in ``planetoid`` and Reddit's in
-        ``reddit``.
+        Folder of local files: Planetoid's in ``planetoid``, which are preferred to a download, and
+        Reddit's in ``reddit``. By default the environment variable HEATGRAPH_DATA.
     progress : callable, optional
         Called as ``progress(stage, done, total)`` while files are downloaded.
 
@@ -105,44 +105,44 @@ def load_dataset(
 
 
 def data_folder(folder: str | Path | None = None) -> Path | None:
-    """The folder to look in first: the one given, or the one that HEATGRAPH_DATA names."""
-    chosen = folder or os.environ.get("HEATGRAPH_DATA")
-    if not chosen:
+    """The folder of local files: `folder`, or else HEATGRAPH_DATA; None without either."""
+    path = folder or os.environ.get("HEATGRAPH_DATA")
+    if not path:
         return None
-    if not Path(chosen).is_dir():
-        named = "folder" if folder else "HEATGRAPH_DATA"
-        raise InputError(f"{named} must name a folder that exists. Got {os.fspath(chosen)!r}.")
-    return Path(chosen)
+    if not Path(path).is_dir():
+        argument = "folder" if folder else "HEATGRAPH_DATA"
+        raise InputError(f"{argument} must name a folder that exists. Got {os.fspath(path)!r}.")
+    return Path(path)
 
 
-def _planetoid(name: str) -> Reader:
+def _planetoid_reader(name: str) -> Reader:
     def read(folder: str | Path | None, progress: Progress | None) -> Dataset:
-        brought = data_folder(folder)
-        if brought is not None and (brought / "planetoid" / f"ind.{name}.graph").exists():
-            place = brought / "planetoid"
+        local = data_folder(folder)
+        if local is not None and (local / "planetoid" / f"ind.{name}.graph").exists():
+            source = local / "planetoid"
         else:
-            place = fetch_planetoid(name, progress=progress)
-        return replace(read_planetoid(place, name), source=f"Planetoid's files ind.{name}.*")
+            source = fetch_planetoid(name, progress=progress)
+        return replace(read_planetoid(source, name), source=f"Planetoid's files ind.{name}.*")
 
     return read
 
 
-def _bundled(name: str) -> Reader:
-    return lambda folder, progress: bundled(name)
+def _bundle_reader(name: str) -> Reader:
+    return lambda folder, progress: load_bundle(name)
 
 
-def _reddit(folder: str | Path | None, progress: Progress | None) -> Dataset:
-    brought = data_folder(folder)
-    if brought is None:
-        raise InputError(f"{REDDIT_FILES}. Then set HEATGRAPH_DATA to the folder around it.")
-    return reddit.read_reddit(brought / "reddit")
+def _read_reddit(folder: str | Path | None, progress: Progress | None) -> Dataset:
+    local = data_folder(folder)
+    if local is None:
+        raise InputError(f"{REDDIT_FILES}. Then set HEATGRAPH_DATA to its parent folder.")
+    return reddit.read_reddit(local / "reddit")
 
 
-def _blocks(folder: str | Path | None, progress: Progress | None) -> Dataset:
+def _make_blocks(folder: str | Path | None, progress: Progress | None) -> Dataset:
     return synthetic.make_block_graph()
 
 
-def _reddit_like(folder: str | Path | None, progress: Progress | None) -> Dataset:
+def _make_reddit_like(folder: str | Path | None, progress: Progress | None) -> Dataset:
     return synthetic.reddit_like()
 
 
@@ -156,44 +156,44 @@ EDGES_DIFFER = (
 )
 
 _ENTRIES = [
-    Entry(
+    CatalogueEntry(
         "citeseer", "papers of six fields, by words and citations", "bundled",
-        3_327, 4_676, 3_703, 6, _bundled("citeseer"), PLANETOID_LICENCE, PLANETOID,
-        Published(3_327, 4_732, (120, 500, 1_000)),
+        3_327, 4_676, 3_703, 6, _bundle_reader("citeseer"), PLANETOID_LICENCE, PLANETOID,
+        PublishedCounts(3_327, 4_732, (120, 500, 1_000)),
         EDGES_DIFFER.format(published=4_732, here=4_676, loops=124)
         + " 15 nodes have neither features nor a label (-1).",
     ),
-    Entry(
+    CatalogueEntry(
         "cora", "papers of seven fields, by words and citations", "download",
-        2_708, 5_278, 1_433, 7, _planetoid("cora"), PLANETOID_LICENCE, PLANETOID,
-        Published(2_708, 5_429, (140, 500, 1_000)),
+        2_708, 5_278, 1_433, 7, _planetoid_reader("cora"), PLANETOID_LICENCE, PLANETOID,
+        PublishedCounts(2_708, 5_429, (140, 500, 1_000)),
         EDGES_DIFFER.format(published=5_429, here=5_278, loops="none"),
         "downloaded at first use (0.6 MB), or from $HEATGRAPH_DATA/planetoid",
     ),
-    Entry(
+    CatalogueEntry(
         "pubmed", "papers on three kinds of diabetes, by words and citations", "bundled",
-        19_717, 44_327, 500, 3, _bundled("pubmed"), PLANETOID_LICENCE, PLANETOID,
-        Published(19_717, 44_338, (60, 500, 1_000)),
+        19_717, 44_327, 500, 3, _bundle_reader("pubmed"), PLANETOID_LICENCE, PLANETOID,
+        PublishedCounts(19_717, 44_338, (60, 500, 1_000)),
         EDGES_DIFFER.format(published=44_338, here=44_327, loops=3),
     ),
-    Entry(
+    CatalogueEntry(
         "karate", "members of a karate club that split in two; no features", "bundled",
-        34, 78, 0, 2, _bundled("karate"), "facts from a published article", ZACHARY,
+        34, 78, 0, 2, _bundle_reader("karate"), "facts from a published article", ZACHARY,
     ),
-    Entry(
+    CatalogueEntry(
         "blocks", "a synthetic graph with columns of numbers, to try things on", "generated",
-        1_000, 4_998, 32, 4, _blocks, "none needed", "", None, "", "generated in no time",
+        1_000, 4_998, 32, 4, _make_blocks, "none needed", "", None, "", "generated in no time",
     ),
-    Entry(
+    CatalogueEntry(
         "reddit", "posts of 41 communities, by words and common commenters", "by hand",
-        232_965, 57_307_946, 602, 41, _reddit, reddit.LICENCE, reddit.CITATION,
-        Published(233_000, 11_600_000, (152_000, 24_000, 55_000)),
+        232_965, 57_307_946, 602, 41, _read_reddit, reddit.LICENCE, reddit.CITATION,
+        PublishedCounts(233_000, 11_600_000, (152_000, 24_000, 55_000)),
         "",
         REDDIT_FILES + " inside $HEATGRAPH_DATA",
     ),
-    Entry(
+    CatalogueEntry(
         "reddit-like", "a synthetic graph with Reddit's statistics", "generated",
-        232_965, 57_307_946, 602, 41, _reddit_like, "none needed", "", None, "",
+        232_965, 57_307_946, 602, 41, _make_reddit_like, "none needed", "", None, "",
         "generated in a minute or so; takes 3 GB of memory",
     ),
 ]  # fmt: skip

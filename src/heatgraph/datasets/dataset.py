@@ -1,4 +1,4 @@
-"""A graph with labels and named splits, wherever it comes from."""
+"""`Dataset`: a graph with labels and named splits."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Dataset:
     labels : array of shape (n,), or None
         A label per node; -1, None or NaN where there is none.
     splits : dict from name to Split
-        The first is the one that `split` gives.
+        The first one is the default, which `split` returns.
     licence, citation, source, notes : str
-        Where it comes from, and what to know about it; empty for data of your own.
+        Documentation of published data; empty by default.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Dataset:
 
     @property
     def split(self) -> Split:
-        """The split that is usual for these data."""
+        """The default split, the first of `splits`."""
         if not self.splits:
             raise InputError(
                 f"{self.name} comes without a split. heatgraph.random_split(labels) and "
@@ -74,10 +74,17 @@ class Dataset:
         return counts
 
     def partition(self) -> tuple[Indices | None, Indices | None, Indices | None]:
-        """Training, validation and test nodes of `split`; None for a part that is not given.
+        """Training, validation and test nodes of the default split; None for an empty part.
 
-        If the split names no training nodes, they are the labelled ones outside its other parts.
-        Test nodes without a label are left out.
+        A split without training nodes trains on all labelled nodes outside its other parts. Test
+        nodes without a label are left out. Without a split, all three are None.
+
+        Examples
+        --------
+        >>> path = Graph.from_edges([0, 1, 2], [1, 2, 3], num_nodes=4, symmetrize="max")
+        >>> data = Dataset("path", path, np.array([0, 1, 1, -1]), {"mine": Split([], [], [1, 3])})
+        >>> data.partition()
+        (array([0, 2]), None, array([1]))
         """
         if not self.splits:
             return None, None, None
@@ -90,13 +97,22 @@ class Dataset:
         return train, split.val if len(split.val) else None, test if len(test) else None
 
     def digest(self) -> str:
-        """What tells whether data are the same as another time: a hash of all but the name."""
-        graph = self.graph
-        labels = None if self.labels is None else np.asarray(self.labels)
-        parts = [[split.train, split.val, split.test] for split in self.splits.values()]
-        return fingerprint(
-            graph.indptr, graph.indices, graph.weights, graph.features, labels, *chain(*parts)
-        )
+        """SHA-256 of the graph, features, labels and splits, to recognise the same data."""
+        graph, X = self.graph, self.graph.features
+        arrays = [graph.indptr, graph.indices]
+        if self.labels is not None:
+            labels = np.asarray(self.labels)
+            arrays.append(labels.astype(str) if labels.dtype == object else labels)
+        arrays += [] if graph.weights is None else [graph.weights]
+        if X is not None:
+            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
+        for split in self.splits.values():
+            arrays += [split.train, split.val, split.test]
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

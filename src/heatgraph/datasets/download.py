@@ -1,9 +1,8 @@
-"""Files fetched from their public homes, once, and only if they are the ones expected.
+"""Downloads of public files into a cache, verified by their SHA-256.
 
-Every file has its SHA-256 written down here. It is fetched under another name, checked, and moved
-into the cache; one that is there and does not match is fetched again. So a break costs the file
-that was on its way, and no part of a file is ever read. Connections are encrypted and certificates
-verified, without exception.
+A file is downloaded under a temporary name, verified, and moved into the cache atomically; a cached
+file with another checksum is downloaded again. An interrupted download therefore loses one file at
+most, and no partial file is ever read. Only HTTPS with verified certificates is used.
 """
 
 from __future__ import annotations
@@ -55,59 +54,60 @@ Progress = Callable[[str, int, int], None]
 
 
 def cache_folder() -> Path:
-    """The folder for what is downloaded, where this platform keeps such things."""
+    """The platform's cache folder for heatgraph."""
     return Path(_pooch().os_cache("heatgraph"))
 
 
 def fetch_planetoid(
     name: str, folder: str | Path | None = None, progress: Progress | None = None
 ) -> Path:
-    """Fetch Planetoid's eight files of Cora, Citeseer or Pubmed, unless they are there already.
+    """Download Planetoid's eight files of Cora, Citeseer or Pubmed, unless they are cached.
 
     Parameters
     ----------
     name : {"cora", "citeseer", "pubmed"}
     folder : path, optional
-        Where they go; by default into `cache_folder`.
+        Destination; by default ``planetoid`` in `cache_folder`.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     Path
-        The folder that they are in, for `heatgraph.datasets.planetoid.read_planetoid`.
+        The folder with the files, which `heatgraph.datasets.planetoid.read_planetoid` reads.
     """
-    place = cache_folder() / "planetoid" if folder is None else Path(folder)
+    destination = cache_folder() / "planetoid" if folder is None else Path(folder)
     report = progress or (lambda *_: None)
     for done, (suffix, digest) in enumerate(PLANETOID_SHA256[name].items()):
         report(f"fetch {name}", done, len(PLANETOID_SHA256[name]))
-        _fetch(PLANETOID_URL, f"ind.{name}.{suffix}", digest, place)
+        _fetch(PLANETOID_URL, f"ind.{name}.{suffix}", digest, destination)
     report(f"fetch {name}", len(PLANETOID_SHA256[name]), len(PLANETOID_SHA256[name]))
-    return place
+    return destination
 
 
-def _fetch(home: str, file: str, digest: str, place: Path) -> None:
+def _fetch(base_url: str, file: str, digest: str, destination: Path) -> None:
     pooch = _pooch()
-    # A file that cannot be fetched is ours to report, and not to be logged on the side.
+    # Failures are raised as DownloadError; pooch should not log them as well.
     pooch.get_logger().setLevel("ERROR")
     download = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
     try:
-        pooch.retrieve(home + file, f"sha256:{digest}", file, place, downloader=download)
+        pooch.retrieve(base_url + file, f"sha256:{digest}", file, destination, downloader=download)
     except ValueError as error:
         raise DownloadError(
-            f"{home}{file}: what came is not the file that is expected, by its SHA-256. It was "
-            "cut short or altered on its way, and is not kept. Try again, or on another network."
+            f"{base_url}{file}: the download is not the file that is expected, by its SHA-256. It "
+            "was truncated or altered on the way, and is not kept. Try again, or on another "
+            "network."
         ) from error
-    except OSError as error:  # what requests raises is one, too
+    except OSError as error:  # includes the exceptions of requests
         raise DownloadError(
-            f"{home}{file} could not be fetched ({_reason(error)}). Try again, or put the files "
-            "ind.*, however you get them, into a folder planetoid, and set HEATGRAPH_DATA to the "
-            "folder around it."
+            f"{base_url}{file} could not be downloaded ({_reason(error)}). Try again, or put the "
+            "files ind.* from elsewhere into a folder planetoid, and set HEATGRAPH_DATA to its "
+            "parent folder."
         ) from error
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost of the errors that libraries wrap around each other."""
+    """The innermost of nested errors, as urllib3 and requests wrap them."""
     while error.args and isinstance(error.args[0], Exception):
         error = error.args[0]
     return str(getattr(error, "reason", None) or error)

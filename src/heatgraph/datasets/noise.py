@@ -1,4 +1,4 @@
-"""Data with noise in the features, to see what methods make of it."""
+"""Data sets with noise added to the features, to measure robustness."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from heatgraph.errors import InputError
 from heatgraph.learning.scaling import Scaling, candidate_scalings
 
 
-def disturbed(data: Dataset, noise: float, seed: int) -> Dataset:
-    """The same data set with features scaled and then disturbed by normal noise.
+def add_feature_noise(data: Dataset, noise: float, seed: int) -> Dataset:
+    """Scale the features of a data set and add normal noise of standard deviation `noise`.
 
-    Features are scaled as suits them, words by row and others to unit deviation, so that `noise` is
-    in their units. Without noise they are scaled only.
+    Scaling is the default of "auto": words and counts by row, other features to unit variance, so
+    that `noise` is in units of the scaled features. With `noise` 0, features are only scaled.
     """
     X = data.graph.features
     if X is None:
-        raise InputError("there are no features that noise could disturb.")
+        raise InputError("the graph has no features to add noise to.")
     train = data.split.train
     scaling = Scaling.learn(candidate_scalings(X, train)[0], X, train)
     X = scaling.apply(X, np.dtype(np.float32))

@@ -1,8 +1,8 @@
 """Reader of Planetoid's original files: Cora, Citeseer and Pubmed with their public splits.
 
-A data set is eight files ``ind.NAME.*``, seven of them pickles made by Python 2. Unpickling runs
-whatever code a file names, so these are read by an unpickler that knows the few names they contain,
-has stand-ins of its own for them, and checks every array like any other input.
+A data set is eight files ``ind.NAME.*``, seven of them pickles of Python 2. Unpickling runs any
+code that a file names, so they are read by an unpickler that allows only the names in these files,
+maps them to inert stand-in classes, and validates every array like other input.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ VALIDATION_NODES = 500
 def read_planetoid(folder: str | Path, name: str) -> Dataset:
     """Read the files ``ind.NAME.*`` in `folder`: the graph, its labels and its public split.
 
-    Features are as they are in the files, not normalised. Test nodes come last, in the order of
-    ``ind.NAME.test.index``. Citeseer's has gaps: nodes that no file describes. They are kept, as
-    nodes without features or label (-1).
+    Features are not normalised. Test nodes have the indices in ``ind.NAME.test.index``. Citeseer's
+    has gaps: nodes that no file describes are kept, without features and with the label -1.
     """
     folder = Path(folder)
 
@@ -70,21 +69,21 @@ def read_planetoid(folder: str | Path, name: str) -> Dataset:
 
 
 class _Matrix:
-    """Holds what a file says of a csr_matrix, and does nothing with it."""
+    """Stand-in for csr_matrix: stores the pickled state."""
 
     def __setstate__(self, state: Any) -> None:
         self.state = dict(state)
 
     def read(self) -> sp.csr_array:
-        """Assemble the matrix and check every index in it."""
+        """Build the matrix and check every index in it."""
         matrix = sp.csr_matrix(self.state["_shape"], dtype=np.float32)
         for name in ("data", "indices", "indptr"):
             setattr(matrix, name, self.state[name].array)
         return CSRBuilder.read(matrix, "features").matrix
 
 
-class _Number:
-    """Holds what a file says of a dtype: a plain number, in one byte order or the other."""
+class _Dtype:
+    """Stand-in for dtype: numbers of a fixed size and byte order."""
 
     def __init__(self, code: str) -> None:
         if not re.fullmatch("[biuf][1248]", code):
@@ -95,23 +94,23 @@ class _Number:
         self.dtype = self.dtype.newbyteorder(">" if state[1] == ">" else "<")
 
 
-class _Numbers:
-    """Holds what a file says of an array: so many bytes, read as numbers of that kind."""
+class _Array:
+    """Stand-in for ndarray: decodes the pickled bytes."""
 
     def __setstate__(self, state: Any) -> None:
-        _, shape, number, by_column, raw = state
+        _, shape, dtype, is_fortran, raw = state
         content = raw.encode("latin1") if isinstance(raw, str) else raw
-        array = np.frombuffer(content, dtype=number.dtype)
-        array = array.reshape(shape, order="F" if by_column else "C")
-        self.array = array.astype(number.dtype.newbyteorder("="))
+        array = np.frombuffer(content, dtype=dtype.dtype)
+        array = array.reshape(shape, order="F" if is_fortran else "C")
+        self.array = array.astype(dtype.dtype.newbyteorder("="))
 
 
 class _ArrayUnpickler(pickle.Unpickler):
-    """Knows the names in Planetoid's files and refuses all others.
+    """Allows the names in Planetoid's files and refuses all others.
 
-    Not even NumPy's own types are handed out, since an array or a dtype of a file's making can
-    point anywhere in memory. What stands in for them is made anew each time, so that nothing a file
-    does to it lasts.
+    NumPy's own types are replaced too, since a pickled state can make an array or dtype that points
+    to arbitrary memory. Stand-ins are created for each use, so that a file cannot modify them for
+    the next one.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -122,13 +121,13 @@ class _ArrayUnpickler(pickle.Unpickler):
             case "scipy.sparse.csr.csr_matrix":
                 return type(name, (_Matrix,), {})
             case "numpy.core.multiarray._reconstruct":
-                return lambda *_: _Numbers()
+                return lambda *_: _Array()
             case "numpy.dtype":
-                return lambda code, *_: _Number(code)
+                return lambda code, *_: _Dtype(code)
             case "collections.defaultdict":
                 return lambda factory: {}
             case "numpy.ndarray" | "__builtin__.list" | "builtins.list":
-                return name  # only ever handed to the ones above
+                return name  # an argument of the functions above, which ignore it
         raise pickle.UnpicklingError(f"it names {module}.{name}, which no array needs")
 
 

@@ -1,17 +1,17 @@
-"""Reader of Reddit's posts, in the two forms that are public.
+"""Reader of the Reddit graph, in its two public formats.
 
 The graph of Hamilton, Ying and Leskovec (2017): a node per post of September 2014, an edge where
 one person commented on both posts, a class per community. With n posts and d features:
 
-    DGL            reddit_data.npz    feature (n, d), label (n,), node_types (n,): 1 to learn from,
-                                      2 to validate, 3 to test
+    DGL            reddit_data.npz    feature (n, d), label (n,), node_types (n,): 1 for training,
+                                      2 for validation, 3 for test
                    reddit_graph.npz   A (n, n), as scipy.sparse.save_npz writes it
     FastGCN, SGC   reddit.npz         feats (n, d), and for train, val and test: PART_index (m,),
                                       y_PART (m,)
-                   reddit_adj.npz     A (n, n), which may have one direction of each edge alone
+                   reddit_adj.npz     A (n, n), which may have each edge in one direction only
 
-Either way an edge counts in both directions and without a weight. Arrays are read one after the
-other, each used up before the next, so that memory stays near the size of the arrays themselves.
+Either way, A is symmetrised and its weights are ignored. Arrays are read one at a time and released
+before the next, so that peak memory stays near the size of the arrays themselves.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph._arguments import INDEX_LIMIT, check_range
-from heatgraph.datasets.archives import Archive, read_sparse_npz
 from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.npz import NpzArchive, read_sparse_npz
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.graph import Graph
@@ -64,10 +64,10 @@ _PARTS = ("train", "val", "test")
 
 
 def read_reddit(folder: str | Path) -> Dataset:
-    """Read Reddit from a folder with DGL's two files, or else FastGCN's and SGC's two.
+    """Read Reddit from a folder with the two files of DGL, or else those of FastGCN and SGC.
 
-    Every array is checked. Features are as in the file. Entries of A that are given several times
-    count once, entries of weight zero not at all.
+    Every array is validated. Features are not normalised. Duplicate entries of A count once;
+    entries of weight zero are dropped.
 
     Parameters
     ----------
@@ -89,32 +89,32 @@ def read_reddit(folder: str | Path) -> Dataset:
     linked from https://github.com/Tiiiger/SGC). Of these, it has none.
     """
     folder = Path(folder)
-    there = [name for name in DGL_FILES + SGC_FILES if (folder / name).is_file()]
-    if set(DGL_FILES) <= set(there):
+    present = [name for name in DGL_FILES + SGC_FILES if (folder / name).is_file()]
+    if set(DGL_FILES) <= set(present):
         return _read_dgl(*(folder / name for name in DGL_FILES))
-    if set(SGC_FILES) <= set(there):
+    if set(SGC_FILES) <= set(present):
         return _read_sgc(*(folder / name for name in SGC_FILES))
     raise InputError(
         f"{folder} must hold reddit_data.npz and reddit_graph.npz (DGL's, from "
         "https://data.dgl.ai/dataset/reddit.zip), or reddit.npz and reddit_adj.npz (FastGCN's and "
         "SGC's, linked from https://github.com/Tiiiger/SGC). Of these, it has "
-        f"{' and '.join(there) or 'none'}."
+        f"{' and '.join(present) or 'none'}."
     )
 
 
 def _read_dgl(data_path: Path, graph_path: Path) -> Dataset:
-    with Archive(data_path) as data, _file_named(data_path):
-        labels = _whole_numbers(data.read("label"), "label")
-        types = _whole_numbers(data.read("node_types"), "node_types")
+    with NpzArchive(data_path) as data, _errors_naming(data_path):
+        labels = _read_whole_numbers(data.read("label"), "label")
+        types = _read_whole_numbers(data.read("node_types"), "node_types")
         if len(types) != len(labels):
             raise InputError(
                 f"node_types must have one entry per label, {len(labels):,}. Got {len(types):,}."
             )
-        strange = np.flatnonzero((types < 1) | (types > 3))
-        if len(strange):
+        invalid = np.flatnonzero((types < 1) | (types > 3))
+        if len(invalid):
             raise InputError(
-                f"node_types must be 1 (train), 2 (validate) or 3 (test). Entry {strange[0]} is "
-                f"{types[strange[0]]} ({len(strange):,} such in all)."
+                f"node_types must be 1 (train), 2 (validate) or 3 (test). Entry {invalid[0]} is "
+                f"{types[invalid[0]]} ({len(invalid):,} such in all)."
             )
         split = Split(*(np.flatnonzero(types == kind) for kind in (1, 2, 3)))
         adjacency, duplicates = _read_adjacency(graph_path, len(labels))
@@ -128,10 +128,10 @@ def _read_sgc(data_path: Path, graph_path: Path) -> Dataset:
     n = adjacency.shape[0]
     labels = np.full(n, -1, dtype=np.int64)
     parts = []
-    with Archive(data_path) as data, _file_named(data_path):
+    with NpzArchive(data_path) as data, _errors_naming(data_path):
         for part in _PARTS:
-            nodes = _distinct_nodes(data.read(f"{part}_index"), f"{part}_index", n)
-            values = _whole_numbers(data.read(f"y_{part}"), f"y_{part}")
+            nodes = _read_nodes(data.read(f"{part}_index"), f"{part}_index", n)
+            values = _read_whole_numbers(data.read(f"y_{part}"), f"y_{part}")
             if len(values) != len(nodes):
                 raise InputError(
                     f"y_{part} must have one entry per node in {part}_index, {len(nodes):,}. Got "
@@ -159,26 +159,26 @@ def _dataset(graph: Graph, labels: Indices, split: Split, source: str, notes: st
 
 
 def _read_adjacency(path: Path, num_nodes: int | None) -> tuple[sp.csr_array, int]:
-    """Read A, make it symmetric and canonical, and tell how often entries were repeated."""
+    """Read A, symmetrise it, and count its duplicate entries."""
     matrix = read_sparse_npz(path)
     rows, columns = matrix.shape
-    # Compared before anything of that length is made.
+    # Before any array of that length is allocated.
     if rows != columns or rows == 0 or num_nodes not in (None, rows):
-        wanted = (
+        expected = (
             f"{num_nodes:,} by {num_nodes:,}, as the labels" if num_nodes else "square, with a node"
         )
         raise FileFormatError(
-            f"{path}: the adjacency must be {wanted}. Got {rows:,} by {columns:,}. Get both files "
-            "again, from one place."
+            f"{path}: the adjacency must be {expected}. Got {rows:,} by {columns:,}. Get both "
+            "files again, from one place."
         )
     _drop_weights(matrix, path)
     entries = matrix.nnz
     if matrix.format == "csc":
-        matrix = matrix.T  # the rows of the transposed one, which is as good
+        matrix = matrix.T  # CSR without a conversion; A is symmetrised below
     matrix = matrix.tocsr()
     matrix.sum_duplicates()
     duplicates = entries - matrix.nnz
-    # One byte each: 256 times the same entry adds up to zero.
+    # Duplicates were summed in int8, where 256 ones overflow to zero.
     matrix.data[:] = 1
     transposed = matrix.T.tocsr()
     if not (
@@ -190,7 +190,7 @@ def _read_adjacency(path: Path, num_nodes: int | None) -> tuple[sp.csr_array, in
 
 
 def _drop_weights(matrix: Any, path: Path) -> None:
-    """Put ones in the place of weights, in place; an entry of weight zero goes."""
+    """Replace weights by ones, in place, and drop entries of weight zero."""
     weights = matrix.data
     if weights.dtype == np.int8 and (weights == 1).all():
         return
@@ -205,8 +205,8 @@ def _drop_weights(matrix: Any, path: Path) -> None:
     matrix.data = np.ones(matrix.nnz, dtype=np.int8)
 
 
-def _whole_numbers(values: Array, name: str) -> Indices:
-    """Read a list of whole numbers >= 0, which may be stored as floats."""
+def _read_whole_numbers(values: Array, name: str) -> Indices:
+    """Read an array of whole numbers >= 0, which may be stored as floats."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise InputError(
             f"{name} must be a list of whole numbers. Got shape {values.shape} of {values.dtype}."
@@ -220,21 +220,21 @@ def _whole_numbers(values: Array, name: str) -> Indices:
     return values.astype(np.int64)
 
 
-def _distinct_nodes(values: Array, name: str, num_nodes: int) -> Indices:
-    nodes = _whole_numbers(values, name)
+def _read_nodes(values: Array, name: str, num_nodes: int) -> Indices:
+    nodes = _read_whole_numbers(values, name)
     check_range(nodes, num_nodes, name + "[{}]: node")
-    distinct, times = np.unique(nodes, return_counts=True)
+    distinct, counts = np.unique(nodes, return_counts=True)
     if len(distinct) < len(nodes):
         raise InputError(
-            f"{name} must name each node once. Node {distinct[times > 1][0]} is there several "
-            f"times ({np.count_nonzero(times > 1):,} such nodes in all)."
+            f"{name} must name each node once. Node {distinct[counts > 1][0]} is there several "
+            f"times ({np.count_nonzero(counts > 1):,} such nodes in all)."
         )
     return nodes
 
 
 @contextmanager
-def _file_named(path: Path) -> Iterator[None]:
-    """Say which file it is that cannot be used."""
+def _errors_naming(path: Path) -> Iterator[None]:
+    """Add the file to error messages about its arrays."""
     try:
         yield
     except InputError as error:

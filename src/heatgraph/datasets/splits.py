@@ -1,7 +1,9 @@
-"""Which nodes to learn from, which to choose settings by, and which to judge by.
+"""Splits of labelled nodes into disjoint training, validation and test sets.
 
-Every split is made of labelled nodes alone, its three parts never overlap, and a seed gives the
-same one again.
+The random ones are drawn with NumPy's `default_rng`, and the same seed gives the same split. They
+differ from scikit-learn's `ShuffleSplit` and `StratifiedShuffleSplit` in what the literature on
+graphs uses: a fixed number of training nodes per class, three parts, and sizes that are rounded
+down with the remainder for test.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from heatgraph.learning._labels import Labels, is_missing
 
 Indices = npt.NDArray[np.int64]
 
-# What people call the three parts, in lower case.
+# Names of the three parts in files, in lower case.
 PART_NAMES = {
     "train": "train", "training": "train",
     "val": "val", "valid": "val", "validation": "val", "dev": "val",
@@ -29,14 +31,16 @@ PART_NAMES = {
 
 @dataclass(frozen=True)
 class Split:
-    """Nodes to learn from, to choose settings by, and to judge by: arrays of indices, sorted."""
+    """Training, validation and test nodes: disjoint arrays of indices, sorted."""
 
     train: Indices
     val: Indices
     test: Indices
 
     def __post_init__(self) -> None:
-        parts = {name: _nodes(getattr(self, name), name) for name in ("train", "val", "test")}
+        parts = {
+            name: _read_indices(getattr(self, name), name) for name in ("train", "val", "test")
+        }
         for name, part in parts.items():
             object.__setattr__(self, name, part)
         for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
@@ -54,31 +58,31 @@ class Split:
 def random_split(
     labels: Any, per_class: int = 20, val: int = 500, test: int = 1000, seed: int = 0
 ) -> Split:
-    """Take `per_class` nodes of each class to learn from, then `val` and `test` of the rest.
+    """Draw `per_class` training nodes of each class, then `val` and `test` nodes from the rest.
 
-    Labels are as in `DGCClassifier.fit`: nodes without one belong to no part.
+    Labels are as in `DGCClassifier.fit`; unlabelled nodes are in no part.
 
     Examples
     --------
     >>> random_split([0] * 50 + [1] * 50, per_class=5, val=20, test=40)
     Split(train=10, val=20, test=40)
     """
-    codes = _codes(labels)
-    order = _shuffled(np.flatnonzero(codes >= 0), seed)
-    learned = []
+    codes = _encode(labels)
+    order = _shuffle(np.flatnonzero(codes >= 0), seed)
+    train_by_class = []
     for code in range(codes.max() + 1):
         members = order[codes[order] == code]
         if len(members) < positive_integer(per_class, "per_class"):
             raise InputError(
                 f"per_class={per_class} is more than the smallest class has: {len(members)}."
             )
-        learned.append(members[:per_class])
-    train = np.concatenate(learned)
+        train_by_class.append(members[:per_class])
+    train = np.concatenate(train_by_class)
     rest = order[~np.isin(order, train)]
     if not _is_count(val) or not _is_count(test) or val + test > len(rest):
         raise InputError(
             f"val={val!r} and test={test!r} must be whole numbers that fit into the {len(rest):,} "
-            "labelled nodes that are not learned from."
+            "labelled nodes outside the training set."
         )
     return Split(train, rest[:val], rest[val : val + test])
 
@@ -90,10 +94,10 @@ def fraction_split(
     stratify: bool = False,
     seed: int = 0,
 ) -> Split:
-    """Deal labelled nodes out by fractions; rounded down, and what is left over is for testing.
+    """Split labelled nodes by fractions; sizes are rounded down, and test gets the remainder.
 
-    With `stratify`, every class is dealt out by itself, so that all parts have the same shares of
-    classes.
+    With `stratify`, every class is split by itself, so that all parts have the same class
+    frequencies. Fractions of sum < 1 leave the other nodes out.
 
     Examples
     --------
@@ -106,26 +110,26 @@ def fraction_split(
         shares = np.empty(0)
     if shares.shape != (3,) or not (shares >= 0).all() or shares.sum() > 1 + 1e-9:
         raise InputError(f"fractions must be three numbers >= 0 of sum <= 1. Got {fractions!r}.")
-    codes = _codes(labels)
-    order = _shuffled(np.flatnonzero(codes >= 0), seed)
+    codes = _encode(labels)
+    order = _shuffle(np.flatnonzero(codes >= 0), seed)
     groups = [order]
     if stratify:
         groups = [order[codes[order] == code] for code in range(codes.max() + 1)]
     parts: list[list[Indices]] = [[], [], []]
     for group in groups:
         first, second = (int(share * len(group) + 1e-9) for share in shares[:2])
-        whole = shares.sum() > 1 - 1e-9
-        last = len(group) if whole else int(shares.sum() * len(group) + 1e-9)
+        uses_all = shares.sum() > 1 - 1e-9
+        last = len(group) if uses_all else int(shares.sum() * len(group) + 1e-9)
         for part, nodes in zip(parts, np.split(group[:last], [first, first + second]), strict=True):
             part.append(nodes)
     return Split(*(np.concatenate(part) for part in parts))
 
 
 def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -> Split:
-    """Read a split from one entry per node: "train", "val", "test", or nothing for none of them.
+    """Read a split from one entry per node: "train", "val", "test", or missing for none of them.
 
-    "training", "valid", "validation", "dev" and "testing" are understood, in any case. `place`
-    tells errors what to call an entry.
+    "training", "valid", "validation", "dev" and "testing" are synonyms; case is ignored. `place`
+    gives the position of an entry in error messages.
 
     Examples
     --------
@@ -146,8 +150,8 @@ def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -
     return Split(*(np.array(nodes, dtype=np.int64) for nodes in parts.values()))
 
 
-def _nodes(nodes: Any, name: str) -> Indices:
-    """Read indices of nodes: whole numbers >= 0."""
+def _read_indices(nodes: Any, name: str) -> Indices:
+    """Read node indices, whole numbers >= 0, sorted and without duplicates."""
     array = np.asarray(nodes)
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
@@ -160,14 +164,14 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
-def _shuffled(nodes: Indices, seed: int) -> Indices:
+def _shuffle(nodes: Indices, seed: int) -> Indices:
     if not _is_count(seed):
         raise InputError(f"seed must be a whole number >= 0. Got {seed!r}.")
     return np.random.default_rng(seed).permutation(nodes)
 
 
-def _codes(labels: Any) -> Indices:
-    """Classes of nodes as numbers from 0; -1 for nodes without a label."""
+def _encode(labels: Any) -> Indices:
+    """Classes of nodes as codes 0, 1, ...; -1 for unlabelled nodes."""
     values = labels if hasattr(labels, "__len__") else list(labels)
     read = Labels.read(values, len(values))
     known = np.flatnonzero(read.known)

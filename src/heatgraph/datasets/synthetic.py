@@ -1,10 +1,10 @@
-r"""Random graphs with classes, of any size: a degree-corrected stochastic block model.
+r"""Random graphs from a degree-corrected stochastic block model.
 
 Classes c have n_c nodes, n in all. Node i of class c has a propensity theta_i, and an edge is drawn
 in two steps: its source i with a probability proportional to theta_i; then, with probability
 `homophily`, its target j within the class of i, else in the other classes, again by theta_j.
-Loops and repeated edges are drawn anew, within and between classes apart, so that the share of
-edges within a class stays as asked.
+Loops and duplicate edges are redrawn, separately within and between classes, so that the share of
+edges within a class is `homophily`.
 
 Propensities follow a power law. With gamma the exponent and beta = 1 / (gamma - 1), the node of
 rank r = 0, ..., n_c - 1 in its class has
@@ -12,14 +12,14 @@ rank r = 0, ..., n_c - 1 in its class has
     theta_r  =  integral from r / n_c to (r + 1) / n_c of (t + f)^(-beta) dt,
 
 so that degrees have a density like k^(-gamma) up to a cap: f > 0 is chosen such that no expected
-degree exceeds sqrt(n k), the structural cutoff of a graph of mean degree k. The integral has a
-closed inverse, so that a draw needs no table:
+degree exceeds sqrt(n k), the structural cutoff of a graph of mean degree k. Nodes are drawn by
+inverse transform sampling, in closed form:
 
     t(u)  =  (f^(1-beta) + u ((1+f)^(1-beta) - f^(1-beta)))^(1/(1-beta)) - f.
 
 Features are x_i = signal mu_c + noise, with mu_c of length 1 in a random direction and standard
-normal noise. While an edge is drawn it is one number, min(i, j) n + max(i, j), so that distinct
-edges are sorted numbers: 8 bytes each, as much as in the graph, where each end takes 4.
+normal noise. While edges are drawn, each is the integer key min(i, j) n + max(i, j), so that
+duplicates are found by sorting. A key takes 8 bytes, as much as the edge in the graph.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from heatgraph.graph import Graph
 Array = npt.NDArray[Any]
 Keys = npt.NDArray[np.int64]
 
-# Edges, or feature rows, that are worked on at a time.
+# Chunks bound the size of temporary arrays.
 CHUNK_EDGES, CHUNK_ROWS = 1 << 18, 1 << 12
 # Drawing ends when at most this share of edges is missing.
 MISSING_SHARE = 0.005
-# So many draws at a time at least, lest the last few edges of a small graph take many rounds.
-MOST_ROUNDS, FEWEST_DRAWS = 200, 1000
+# At least MIN_DRAWS per round, or the last edges of a small graph would take many rounds.
+MAX_ROUNDS, MIN_DRAWS = 200, 1000
 
 # Reddit as in DGL's files.
 REDDIT_NODES, REDDIT_EDGES, REDDIT_FEATURES, REDDIT_CLASSES = 232_965, 57_307_946, 602, 41
 REDDIT_PARTS = (153_431, 23_831, 55_703)
-# Of all pairs of nodes, at most so many are edges in a small copy.
-DENSEST_COPY = 0.02
+# Largest edge density of a downscaled graph.
+MAX_DENSITY = 0.02
 
-# Streams of random numbers of their own: splits draw a permutation of nodes from the plain seed,
-# and if classes came from the same one, each part of a split would have its own classes.
+# Separate random streams: `fraction_split` permutes nodes with the plain seed, and with the same
+# permutation for classes, each part of the split would have its own classes.
 _GRAPH, _SPLIT = 1, 2
 
 
@@ -75,7 +75,7 @@ def make_block_graph(
 ) -> Dataset:
     """Draw a graph whose nodes have classes, heavy-tailed degrees and noisy features.
 
-    Up to 10^8 edges take a minute or so, and at most about twice the memory of the edges.
+    10^8 edges take about a minute and at most about twice the memory of the edges.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ def make_block_graph(
     num_edges : int
         Number of undirected edges; the graph has at most 0.5 % fewer.
     homophily : float in [0, 1]
-        Share of edges within a class. Blind chance would give about 1 / `num_classes`.
+        Share of edges within a class. Edges independent of classes would have 1 / `num_classes`.
     signal : float >= 0
-        Length of each class's mean feature vector, beside noise of deviation 1 per feature.
+        Norm of each class's mean feature vector, with noise of standard deviation 1 per feature.
     exponent : float > 2
-        Of the power law of degrees: smaller is more uneven, `math.inf` is even.
+        Exponent of the power law of degrees; `math.inf` gives equal expected degrees.
     class_exponent : float >= 0
         The class of rank r = 1, 2, ... has a size proportional to 1 / r^class_exponent; 0 makes
         all equal.
@@ -97,7 +97,7 @@ def make_block_graph(
     Returns
     -------
     Dataset
-        With a split "fractions": 60 % to train, 20 % to validate and 20 % to test.
+        With a split "fractions": 60 % training, 20 % validation and 20 % test nodes.
 
     Examples
     --------
@@ -105,19 +105,19 @@ def make_block_graph(
     >>> data.graph.features.shape, data.split
     ((100, 8), Split(train=60, val=20, test=20))
     """
-    random = _random(seed, _GRAPH)
+    random = _random_stream(seed, _GRAPH)
     n = positive_integer(num_nodes, "num_nodes")
     edges = positive_integer(num_edges, "num_edges")
     columns = positive_integer(num_features, "num_features")
     sizes = _class_sizes(n, num_classes, class_exponent)
-    _number("homophily", homophily, 0.0, 1.0)
-    _number("signal", signal, 0.0, math.inf)
+    _check_number("homophily", homophily, 0.0, 1.0)
+    _check_number("signal", signal, 0.0, math.inf)
     if n > INDEX_LIMIT:
         raise InputError(f"num_nodes must be at most {INDEX_LIMIT:,}. Got {n:,}.")
     _check_memory(n, edges, columns)
     inside = round(edges * homophily)
-    _check_room(sizes, inside, edges - inside)
-    blocks = _Blocks.make(sizes, _offset(exponent, n, edges), random)
+    _check_pairs(sizes, inside, edges - inside)
+    blocks = _Blocks.make(sizes, _cutoff(exponent, n, edges), random)
     labels = np.empty(n, dtype=np.int64)
     labels[blocks.nodes] = np.repeat(np.arange(len(sizes)), sizes)
     adjacency = _adjacency(_draw_edges(blocks, inside, edges - inside, random), n)
@@ -134,21 +134,20 @@ def make_block_graph(
 
 
 def reddit_like(seed: int = 0, scale: float = 1.0) -> Dataset:
-    """Draw a graph with the counts of Reddit, to measure time and memory without its files.
+    """Draw a graph with the size of Reddit, to measure time and memory without its files.
 
-    Nodes, edges, features, classes and the sizes of the split "inductive" are those of DGL's files.
-    How uneven classes are, and how many edges stay within one, is a guess. A `scale` below 1
-    shrinks nodes and edges alike, and below about 0.1 the edges more, so that they still fit
-    between the nodes.
+    Numbers of nodes, edges, features, classes and of nodes in the split "inductive" are those of
+    DGL's files. Class sizes and homophily are guesses. `scale` multiplies the numbers of nodes and
+    edges; below about 0.1, edges are fewer, to bound the density of the graph.
 
     Examples
     --------
     >>> reddit_like(scale=0.005).split
     Split(train=767, val=119, test=279)
     """
-    _number("scale", scale, 0.001, 100.0)
+    _check_number("scale", scale, 0.001, 100.0)
     n = round(REDDIT_NODES * scale)
-    edges = min(round(REDDIT_EDGES * scale), int(DENSEST_COPY * n * (n - 1) / 2))
+    edges = min(round(REDDIT_EDGES * scale), int(MAX_DENSITY * n * (n - 1) / 2))
     drawn = make_block_graph(
         n,
         edges,
@@ -158,7 +157,7 @@ def reddit_like(seed: int = 0, scale: float = 1.0) -> Dataset:
         class_exponent=0.7,
         seed=seed,
     )
-    order = _random(seed, _SPLIT).permutation(n)
+    order = _random_stream(seed, _SPLIT).permutation(n)
     train = round(n * REDDIT_PARTS[0] / REDDIT_NODES)
     val = round(n * REDDIT_PARTS[1] / REDDIT_NODES)
     return Dataset(
@@ -177,9 +176,9 @@ def reddit_like(seed: int = 0, scale: float = 1.0) -> Dataset:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Nodes by class and, in each class, from the highest propensity to the lowest.
+    """Nodes sorted by class and, in each class, by descending propensity.
 
-    A place is a position in `nodes`: class c has the places starts[c], ..., starts[c + 1] - 1.
+    Class c has the positions starts[c], ..., starts[c + 1] - 1 in `nodes`.
     """
 
     nodes: Array
@@ -194,56 +193,56 @@ class _Blocks:
         return cls(nodes, np.concatenate([[0], np.cumsum(sizes)]), *shape)
 
     def draw(self, count: int, inside: bool, random: np.random.Generator) -> Keys:
-        """Draw edges as keys; loops are left out, so that there may be fewer."""
+        """Draw at most `count` edges, as keys; loops are dropped."""
         n, starts = len(self.nodes), self.starts
         source = random.random(count) * n
-        home = np.searchsorted(starts, source, side="right") - 1
-        start, size = starts[home], starts[home + 1] - starts[home]
+        block = np.searchsorted(starts, source, side="right") - 1
+        start, size = starts[block], starts[block + 1] - starts[block]
         target = random.random(count) * (size if inside else n - size)
         target += start if inside else np.where(target >= start, size, 0)
-        one, other = self._by_propensity(source), self._by_propensity(target)
-        apart = one != other
-        one, other = one[apart], other[apart]
-        keys: Keys = np.minimum(one, other).astype(np.int64)
+        tail, head = self._by_propensity(source), self._by_propensity(target)
+        is_edge = tail != head
+        tail, head = tail[is_edge], head[is_edge]
+        keys: Keys = np.minimum(tail, head).astype(np.int64)
         keys *= n
-        keys += np.maximum(one, other)
+        keys += np.maximum(tail, head)
         return keys
 
-    def _by_propensity(self, places: npt.NDArray[np.float64]) -> Array:
-        """Turn places that are uniform into nodes of the same class that are drawn by theta."""
-        # Rounding can lift a place to the very end.
-        home = np.searchsorted(self.starts[1:-1], places, side="right")
-        start = self.starts[home]
-        size = self.starts[home + 1] - start
+    def _by_propensity(self, positions: npt.NDArray[np.float64]) -> Array:
+        """Map uniform positions to nodes of the same class, drawn proportionally to theta."""
+        # The inner boundaries only, since rounding can lift a position to n.
+        block = np.searchsorted(self.starts[1:-1], positions, side="right")
+        start = self.starts[block]
+        size = self.starts[block + 1] - start
         f, power = self.offset, 1.0 - self.beta
         low, high = f**power, (1.0 + f) ** power
-        t = ((places - start) / size * (high - low) + low) ** (1.0 / power) - f
+        t = ((positions - start) / size * (high - low) + low) ** (1.0 / power) - f
         rank = np.clip((t * size).astype(np.int64), 0, size - 1)
         drawn: Array = self.nodes[start + rank]
         return drawn
 
 
 def _draw_edges(blocks: _Blocks, inside: int, between: int, random: np.random.Generator) -> Keys:
-    """Draw distinct edges, so many within classes and so many between them; sorted keys."""
+    """Sorted keys of distinct edges: `inside` within classes and `between` between them."""
     keys = np.empty(inside + between, dtype=np.int64)
     found = _fill_distinct(keys[:inside], blocks, True, random)
     more = _fill_distinct(keys[inside:], blocks, False, random)
     keys[found : found + more] = keys[inside : inside + more]
     keys = keys[: found + more]
     keys.sort()
-    # Rounding may put an edge across the border of its class, once in 10^15.
+    # Rounding moves an edge across a class boundary once in 10^15, so keys can coincide.
     return keys[: _move_distinct(keys)]
 
 
 def _fill_distinct(keys: Keys, blocks: _Blocks, inside: bool, random: np.random.Generator) -> int:
-    """Fill an array with distinct edges, but for a small share, and tell how many there are."""
+    """Fill `keys` with distinct edges, up to MISSING_SHARE, and return how many there are."""
     found, missing = 0, int(MISSING_SHARE * len(keys))
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if found >= len(keys) - missing:
             return found
         for start in range(found, len(keys), CHUNK_EDGES):
-            wanted = min(CHUNK_EDGES, len(keys) - start)
-            drawn = blocks.draw(max(wanted, FEWEST_DRAWS), inside, random)[:wanted]
+            count = min(CHUNK_EDGES, len(keys) - start)
+            drawn = blocks.draw(max(count, MIN_DRAWS), inside, random)[:count]
             keys[found : found + len(drawn)] = drawn
             found += len(drawn)
         keys[:found].sort()
@@ -251,13 +250,13 @@ def _fill_distinct(keys: Keys, blocks: _Blocks, inside: bool, random: np.random.
     kind = "within" if inside else "between"
     raise InputError(
         f"num_edges and homophily ask for {len(keys):,} edges {kind} classes, and only {found:,} "
-        f"different ones came up in {MOST_ROUNDS} rounds. Ask for fewer edges, fewer classes or a "
+        f"different ones came up in {MAX_ROUNDS} rounds. Ask for fewer edges, fewer classes or a "
         "larger exponent."
     )
 
 
 def _move_distinct(keys: Keys) -> int:
-    """Move the distinct ones of sorted keys to the front, and tell how many they are."""
+    """Move the distinct values of sorted keys to the front, and return how many there are."""
     found, last = 0, -1
     for start in range(0, len(keys), CHUNK_EDGES):
         chunk = keys[start : start + CHUNK_EDGES]
@@ -269,34 +268,35 @@ def _move_distinct(keys: Keys) -> int:
 
 
 def _adjacency(keys: Keys, n: int) -> sp.csr_array:
-    """Make a symmetric matrix of sorted keys, which are used up.
+    """Build the symmetric adjacency from sorted keys, which are overwritten.
 
-    Row i has its smaller neighbours and then its larger ones. An edge that is number e among the
-    sorted keys comes behind the e larger neighbours before it, and behind the smaller neighbours
-    of all rows up to its own; the other way round for keys with their ends exchanged.
+    Row i has its smaller neighbours first and then its larger ones. As an entry (low, high), edge e
+    of the sorted keys is preceded by the e larger neighbours of the edges before it, and by the
+    smaller neighbours of all rows up to its own. For the entries (high, low), sort keys with their
+    ends exchanged and swap the roles.
     """
     smaller = np.zeros(n + 1, dtype=np.int64)
     larger = np.zeros(n + 1, dtype=np.int64)
-    for _, low, high in _ends(keys, n):
+    for _, low, high in _chunks_of_ends(keys, n):
         larger[1:] += np.bincount(low, minlength=n)
         smaller[1:] += np.bincount(high, minlength=n)
     np.cumsum(smaller, out=smaller)
     np.cumsum(larger, out=larger)
     indices = np.empty(2 * len(keys), dtype=index_dtype(n))
-    for start, low, high in _ends(keys, n):
+    for start, low, high in _chunks_of_ends(keys, n):
         indices[np.arange(start, start + len(low)) + smaller[low + 1]] = high
         keys[start : start + len(low)] = high * n + low
     keys.sort()
-    for start, high, low in _ends(keys, n):
+    for start, high, low in _chunks_of_ends(keys, n):
         indices[np.arange(start, start + len(low)) + larger[high]] = low
-    # SciPy would copy indices of another type than the row starts.
-    starts = (smaller + larger).astype(index_dtype(max(n, len(indices))))
+    # With another dtype than that of `indices`, SciPy would copy them.
+    indptr = (smaller + larger).astype(index_dtype(max(n, len(indices))))
     ones = np.ones(len(indices), dtype=np.int8)
-    return sp.csr_array((ones, indices, starts), shape=(n, n))
+    return sp.csr_array((ones, indices, indptr), shape=(n, n))
 
 
-def _ends(keys: Keys, n: int) -> Iterator[tuple[int, Keys, Keys]]:
-    # Counting at all nodes pays for as many edges only.
+def _chunks_of_ends(keys: Keys, n: int) -> Iterator[tuple[int, Keys, Keys]]:
+    # `bincount` costs n per chunk, so a chunk has at least n / 4 edges.
     step = max(CHUNK_EDGES, n // 4)
     for start in range(0, len(keys), step):
         first, second = np.divmod(keys[start : start + step], n)
@@ -317,31 +317,32 @@ def _draw_features(
     return X
 
 
-def _offset(exponent: float, n: int, edges: int) -> tuple[float, float]:
-    """Give f and beta: how far the power law is cut off, and its power.
+def _cutoff(exponent: float, n: int, edges: int) -> tuple[float, float]:
+    """The cutoff f and the power beta of the propensities.
 
-    The largest propensity, relative to the mean, is f^(-beta) over the integral of (t + f)^(-beta);
-    it falls with f, and is wanted to be at most sqrt(n / k) for a mean degree of k = 2 edges / n.
+    The largest propensity, relative to the mean, is f^(-beta) over the integral of (t + f)^(-beta).
+    It decreases with f; bisection finds the f at which it is sqrt(n / k), for a mean degree of
+    k = 2 edges / n.
     """
     if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not exponent > 2:
         raise InputError(
             f"exponent must be a number > 2: degrees have no mean otherwise. Got {exponent!r}."
         )
     beta = 1.0 / (exponent - 1.0)
-    most = max(n / math.sqrt(2.0 * edges), 1.0)
+    cap = max(n / math.sqrt(2.0 * edges), 1.0)
     lowest, highest = math.log(1e-12), math.log(1e3)
     for _ in range(60):
         middle = (lowest + highest) / 2
         f = math.exp(middle)
         mean = ((1.0 + f) ** (1.0 - beta) - f ** (1.0 - beta)) / (1.0 - beta)
-        lowest, highest = (middle, highest) if f**-beta > most * mean else (lowest, middle)
+        lowest, highest = (middle, highest) if f**-beta > cap * mean else (lowest, middle)
     return math.exp(highest), beta
 
 
 def _class_sizes(n: int, num_classes: int, class_exponent: float) -> Keys:
-    """Share nodes out to classes: at least one each, and the rest by a power of the rank."""
+    """Class sizes: at least one node each, and the rest by a power of the rank."""
     classes = positive_integer(num_classes, "num_classes")
-    _number("class_exponent", class_exponent, 0.0, 10.0)
+    _check_number("class_exponent", class_exponent, 0.0, 10.0)
     if classes > n:
         raise InputError(f"num_classes must be at most num_nodes, {n:,}. Got {classes:,}.")
     shares = np.arange(1, classes + 1) ** -float(class_exponent)
@@ -350,37 +351,37 @@ def _class_sizes(n: int, num_classes: int, class_exponent: float) -> Keys:
     return sizes
 
 
-def _check_room(sizes: Keys, inside: int, between: int) -> None:
+def _check_pairs(sizes: Keys, inside: int, between: int) -> None:
     """Refuse more edges than there are pairs of nodes."""
     n = int(sizes.sum())
     pairs_inside = sum(size * (size - 1) // 2 for size in sizes.tolist())
     pairs_between = n * (n - 1) // 2 - pairs_inside
-    for kind, wanted, there in (
+    for kind, requested, available in (
         ("within", inside, pairs_inside),
         ("between", between, pairs_between),
     ):
-        if wanted > there:
+        if requested > available:
             raise InputError(
-                f"num_edges and homophily ask for {wanted:,} edges {kind} classes, and there are "
-                f"{there:,} pairs of such nodes. Ask for fewer edges or another homophily."
+                f"num_edges and homophily ask for {requested:,} edges {kind} classes, and there "
+                f"are {available:,} pairs of such nodes. Ask for fewer edges or another homophily."
             )
 
 
 def _check_memory(n: int, edges: int, columns: int) -> None:
-    """Compare both peaks with memory: keys beside the graph, and then features beside it."""
+    """Check both peaks of memory: keys and the graph, then features and the graph."""
     needed = 8 * edges + max(8 * edges, 4 * n * columns) + 40 * n
     what = f"a graph of {n:,} nodes with {columns:,} features and {edges:,} edges"
     require_memory(what, needed)
 
 
-def _number(name: str, value: Any, least: float, most: float) -> None:
+def _check_number(name: str, value: Any, least: float, most: float) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (least <= value <= most and math.isfinite(value)):
-        wanted = f"in [{least:g}, {most:g}]" if math.isfinite(most) else f">= {least:g}"
-        raise InputError(f"{name} must be a number {wanted}. Got {value!r}.")
+        expected = f"in [{least:g}, {most:g}]" if math.isfinite(most) else f">= {least:g}"
+        raise InputError(f"{name} must be a number {expected}. Got {value!r}.")
 
 
-def _random(seed: int, stream: int) -> np.random.Generator:
+def _random_stream(seed: int, stream: int) -> np.random.Generator:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number >= 0. Got {seed!r}.")
     return np.random.default_rng([int(seed), stream])

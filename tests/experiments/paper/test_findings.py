@@ -100,7 +100,7 @@ def test_networks_run_as_entries(materials, monkeypatch):
     reason = "graph neural networks need torch, torch_geometric and torchdiffeq: the extra gnn"
     pytest.importorskip("torch_geometric", reason=reason)
     brief = replace(recipe_for("gcn"), epochs=30)
-    monkeypatch.setitem(RECIPES, "gcn", brief)
+    monkeypatch.setitem(RECIPES, "gcn", replace(RECIPES["gcn"], default=brief))
     found = network_entry("GCN", "gcn", "citeseer", "public", 0).run(materials)
     assert found["epochs"] == 30
     assert found["accuracy"] > 50

@@ -1,7 +1,8 @@
-"""A graph neural network as an estimator with the interface of `DGCClassifier`.
+"""Graph neural networks as an estimator with the interface of `DGCClassifier`.
 
-Training is that of the network's authors (`recipes`, `training`). It stops early on validation
-nodes, if there are any, and keeps the weights that did best there.
+Networks are trained with the settings of their authors (`recipes`), with early stopping on
+validation nodes if there are any (`training`). This module imports torch only to fit, predict and
+load.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph._arguments import positive_integer
 from heatgraph._engine.threads import thread_count
 from heatgraph._io.tensor_file import read_tensors, write_tensors
-from heatgraph.baselines.gnn.recipes import FIXED_LAYERS, RECIPES, Recipe, recipe_for
+from heatgraph.baselines.gnn.recipes import RECIPES, Recipe, recipe_for
 from heatgraph.errors import InputError, MissingExtraError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
@@ -40,11 +40,8 @@ from heatgraph.learning.classifier import read_seed
 from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
 
 Array = npt.NDArray[Any]
-# Options that need not be whole, and such that may be zero; all others are counts.
-FRACTIONS = ("alpha", "time", "threshold", "own_weight", "tol", "inner_dropout", "encoder_rate")
-MAY_BE_ZERO = ("threshold", "inner_dropout", "encoder_epochs")
-# Settings of a recipe that are parameters of the estimator, beside `options`.
-SETTINGS = (
+# Fields of a recipe that are parameters of the estimator, besides `options`.
+RECIPE_PARAMETERS = (
     "hidden", "layers", "dropout", "learning_rate", "weight_decay", "epochs", "patience",
 )  # fmt: skip
 
@@ -59,24 +56,25 @@ class GNNClassifier(NodeClassifier):
     hidden, layers, dropout, learning_rate, weight_decay, epochs, patience : optional
         By default those of the network's authors.
     options : dict, optional
-        What only this network has, such as ``{"heads": 8}``; the rest is as its authors have it.
+        Settings that only this network has, such as ``{"heads": 8}``. Options that are not given
+        are those of its authors.
     feature_scaling : str
         As in `DGCClassifier`, one name; "auto" is "rows" for words and counts, else "standard".
     random_state : int, RandomState or Generator, optional
         None is a fixed seed: refitting gives the same result.
     n_threads : int, optional
-        Of torch; by default every core.
+        Threads of torch; by default one per core.
 
     Attributes
     ----------
     classes_ : array of shape (C,)
     network_ : torch.nn.Module
     recipe_ : Recipe
-        The settings in use.
+        The settings of the fit.
     epochs_ : int
-        Epochs that were run.
+        Number of epochs until training stopped.
     history_ : list of dict
-        Loss of every epoch and, if there are validation nodes, loss and accuracy on them.
+        "loss" of every epoch and, with validation nodes, "val_loss" and "val_accuracy".
     validation_accuracy_ : float or None
     num_parameters_ : int
     """
@@ -125,31 +123,31 @@ class GNNClassifier(NodeClassifier):
         check_scaling(self.feature_scaling)
         recipe = self._recipe()
         labels = Labels.read(y, graph.num_nodes)
-        learning, checking = training_nodes(labels, train, val)
-        classes = labels.classes(learning)
+        train_nodes, val_nodes = training_nodes(labels, train, val)
+        classes = labels.classes(train_nodes)
         name = self.feature_scaling
         if name == "auto":
-            name = candidate_scalings(graph.features, learning)[0]
-        scaling = Scaling.learn(name, graph.features, learning)
+            name = candidate_scalings(graph.features, train_nodes)[0]
+        scaling = Scaling.learn(name, graph.features, train_nodes)
         seed = read_seed(self.random_state)
-        with _torch(self.n_threads) as (torch, networks, training):
+        with _torch_session(self.n_threads) as (torch, networks, training):
             network = networks.NETWORKS[self.network]
-            if graph.weights is not None and not network.reads_weights:
+            if graph.weights is not None and not network.uses_edge_weights:
                 raise InputError(
                     f"{self.network} does not read edge weights, and this graph has some. Make a "
-                    "graph without, if edges should count alike."
+                    "graph without weights if all edges should count equally."
                 )
             torch.manual_seed(seed)
-            module = network.make(graph.num_features, len(classes), recipe, graph.num_nodes)
+            module = network.build(graph.num_features, len(classes), recipe, graph.num_nodes)
             inputs = self._inputs(graph, scaling, recipe)
-            known = [
+            data = [
                 None if nodes is None else (nodes, labels.encode(classes, nodes))
-                for nodes in (learning, checking)
+                for nodes in (train_nodes, val_nodes)
             ]
             history, accuracy = training.train(
-                module, inputs, recipe, *known, progress or (lambda *_: None)
+                module, inputs, recipe, *data, progress or (lambda *_: None)
             )
-        self._settle(module, recipe, scaling, classes, graph.num_nodes)
+        self._set_fitted(module, recipe, scaling, classes, graph.num_nodes)
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
         self.epochs_ = len(history)
@@ -157,10 +155,10 @@ class GNNClassifier(NodeClassifier):
         self.validation_accuracy_ = accuracy
         return self
 
-    def _settle(
+    def _set_fitted(
         self, module: Any, recipe: Recipe, scaling: Scaling, classes: Array, num_nodes: int
     ) -> None:
-        """Set what predictions need."""
+        """Set the fitted attributes that predictions read."""
         self.network_ = module.eval()
         self.recipe_, self.scaling_, self.classes_ = recipe, scaling, classes
         self.feature_scaling_ = scaling.name
@@ -168,10 +166,7 @@ class GNNClassifier(NodeClassifier):
         self._num_nodes = num_nodes
 
     def save(self, path: str | Path) -> None:
-        """Write the model into a file, whole or not at all; `GNNClassifier.load` reads it.
-
-        The graph is not in it.
-        """
+        """Write the model to a file, atomically and without the graph; `load` reads it."""
         check_is_fitted(self)
         content = {
             "parameters": serialize_parameters(clone(self).set_params(options=None)),
@@ -193,22 +188,23 @@ class GNNClassifier(NodeClassifier):
 
     @classmethod
     def load(cls, path: str | Path) -> GNNClassifier:
-        """Read a model that `save` wrote; as `heatgraph.load`, it runs nothing in the file."""
+        """Read a model that `save` wrote. As with `heatgraph.load`, no code in the file is run."""
         content, tensors = read_tensors(path, "GNNClassifier")
-        with model_file_errors(path), _torch(None) as (torch, networks, _):
+        with model_file_errors(path), _torch_session(None) as (torch, networks, _):
             parameters = {
                 name: from_json_value(value) for name, value in content["parameters"].items()
             }
             model = cls(**parameters | {"options": content["options"]})
             model._recipe()
-            recipe = _checked(Recipe(**content["recipe"]))
+            recipe = Recipe(**content["recipe"])
+            RECIPES[model.network].check(recipe)
             classes, num_features = deserialize_classes(content), content["num_features"]
             scaling = Scaling(
                 content["feature_scaling"], tensors.pop("factor", None), tensors.pop("shift", None)
             )
             scaling.check(num_features)
-            with torch.device("meta"):  # so that sizes are compared before anything is allocated
-                module = networks.NETWORKS[model.network].make(
+            with torch.device("meta"):  # compare sizes before allocating anything
+                module = networks.NETWORKS[model.network].build(
                     num_features, len(classes), recipe, content["num_nodes"]
                 )
             state = {
@@ -222,7 +218,7 @@ class GNNClassifier(NodeClassifier):
                 module.load_state_dict(state, assign=True)
             except RuntimeError as error:
                 raise ValueError("weights do not fit the network") from error
-            model._settle(module, recipe, scaling, classes, content["num_nodes"])
+            model._set_fitted(module, recipe, scaling, classes, content["num_nodes"])
             model.n_features_in_ = num_features
             model.epochs_ = int(content["epochs"])
             accuracy = content["validation_accuracy"]
@@ -230,34 +226,44 @@ class GNNClassifier(NodeClassifier):
         return model
 
     def _recipe(self) -> Recipe:
-        """The authors' settings, but for those that are given; all checked."""
+        """The authors' settings, overridden by the given parameters; validated."""
         if self.network not in RECIPES:
             raise InputError(f"network must be one of {', '.join(RECIPES)}. Got {self.network!r}.")
-        authors = RECIPES[self.network]
-        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        unknown = set(self.options or {}) - set(authors.options)
+        published = RECIPES[self.network]
+        default = published.default
+        given = {
+            name: getattr(self, name)
+            for name in RECIPE_PARAMETERS
+            if getattr(self, name) is not None
+        }
+        unknown = set(self.options or {}) - set(default.options)
         if unknown:
-            listed = ", ".join(sorted(authors.options)) or "none"
+            listed = ", ".join(sorted(default.options)) or "none"
             raise InputError(
                 f"options of {self.network} are: {listed}. Got {', '.join(sorted(unknown))}."
             )
-        if self.network in FIXED_LAYERS and given.get("layers", authors.layers) != authors.layers:
+        if published.has_fixed_layers and given.get("layers", default.layers) != default.layers:
             raise InputError(f"{self.network} has a fixed number of layers. Got {self.layers!r}.")
-        return _checked(replace(authors, **given, options=authors.options | (self.options or {})))
+        recipe = replace(default, **given, options=default.options | (self.options or {}))
+        published.check(recipe)
+        return recipe
 
     def _inputs(self, graph: Graph, scaling: Scaling, recipe: Recipe) -> tuple[Any, ...]:
-        """What the network takes: scaled features (n, d) and what it sees of the graph."""
+        """Arguments of the network's `forward`: scaled features (n, d) and the structure."""
         from heatgraph.baselines.gnn import features, networks
 
         network = networks.NETWORKS[self.network]
         X = scaling.apply(graph.features, np.dtype(np.float32))
-        tensor = features.feature_tensor(X, sparse=network.sparse_features)
-        return network.see(graph, tensor, recipe)
+        tensor = features.feature_tensor(X, sparse=network.accepts_sparse)
+        return network.prepare(graph, tensor, recipe)
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
         rows = slice(None) if nodes is None else node_indices(nodes, graph.num_nodes, "nodes")
-        with _torch(self.n_threads) as (torch, networks, _), torch.no_grad():
-            if networks.NETWORKS[self.network].one_graph and graph.num_nodes != self._num_nodes:
+        with _torch_session(self.n_threads) as (torch, networks, _), torch.no_grad():
+            if (
+                networks.NETWORKS[self.network].is_transductive
+                and graph.num_nodes != self._num_nodes
+            ):
                 raise InputError(
                     f"{self.network} learns a weight for each node, and predicts on the graph that "
                     f"it was fitted on, of {self._num_nodes:,} nodes. Got one of "
@@ -268,7 +274,7 @@ class GNNClassifier(NodeClassifier):
 
 
 def authors_network(network: str, dataset: str | None = None, **changed: Any) -> GNNClassifier:
-    """A network with its authors' settings for a data set, but for what is changed.
+    """A network with its authors' settings for a data set, some of them changed.
 
     Examples
     --------
@@ -276,47 +282,20 @@ def authors_network(network: str, dataset: str | None = None, **changed: Any) ->
     0.01
     """
     recipe = recipe_for(network, dataset)
-    given = {name: getattr(recipe, name) for name in (*SETTINGS, "options")}
+    given = {name: getattr(recipe, name) for name in (*RECIPE_PARAMETERS, "options")}
     return GNNClassifier(network, **given | changed)
 
 
-def _checked(recipe: Recipe) -> Recipe:
-    """Refuse settings that no network can have."""
-    for name in ("hidden", "layers", "epochs", "patience"):
-        positive_integer(getattr(recipe, name), name)
-    if not _is_number(recipe.dropout) or not 0 <= recipe.dropout < 1:
-        raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
-    rate, decay = recipe.learning_rate, recipe.weight_decay
-    if not _is_number(rate) or not _is_number(decay) or not rate > 0 or not decay >= 0:
-        raise InputError(
-            f"learning_rate must be > 0 and weight_decay >= 0. Got {rate!r} and {decay!r}."
-        )
-    for name, value in recipe.options.items():
-        if name == "method" and isinstance(value, str):
-            continue
-        least = 0 if name in MAY_BE_ZERO else 1e-12
-        whole = name not in FRACTIONS
-        if not _is_number(value) or value < least or (whole and int(value) != value):
-            kind = "a whole number" if whole else "a number"
-            raise InputError(f"option {name} must be {kind} {'>= 0' if not least else '> 0'}. "
-                             f"Got {value!r}.")  # fmt: skip
-    return recipe
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
-
-
 @contextlib.contextmanager
-def _torch(n_threads: int | None) -> Iterator[tuple[Any, Any, Any]]:
-    """Torch, the networks and their training; threads and random numbers are put back after."""
+def _torch_session(n_threads: int | None) -> Iterator[tuple[Any, Any, Any]]:
+    """Import torch, the networks and their training; restore torch's threads and random state."""
     threads = thread_count(n_threads)
     if "torch" not in sys.modules:
-        # Threads that wait by spinning make training twenty times slower beside any other job.
+        # Spinning OpenMP threads make training twenty times slower next to any other process.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         with warnings.catch_warnings():
-            # PyTorch Geometric's import still uses what torch has deprecated.
+            # Importing PyTorch Geometric uses deprecated parts of torch.
             warnings.simplefilter("ignore", DeprecationWarning)
             import torch
 

@@ -1,7 +1,7 @@
-"""Features as tensors: dense, or sparse with a linear layer that is fast in both directions.
+"""Features as tensors: dense, or sparse with fast linear layers, forward and backward.
 
-On bags of words the first layer's product takes a tenth of the time if zeros are left out. Torch
-itself would sort all entries for every gradient, so the transposed pattern is kept here.
+On bags of words, the first layer is ten times faster with a sparse X. For the gradient X^T G, torch
+would sort all entries of X at every step; `Pattern` keeps the transposed sparsity pattern instead.
 """
 
 from __future__ import annotations
@@ -16,57 +16,60 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-with warnings.catch_warnings():  # torch says once that its sparse matrices are new
+with warnings.catch_warnings():  # torch warns once that its sparse CSR tensors are in beta
     warnings.simplefilter("ignore", UserWarning)
     torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where a sparse matrix has entries, by rows and by columns; `order` leads to the latter."""
+    """Sparsity pattern of a matrix in CSR and in CSC form.
 
-    pointers: Tensor
+    `csc_order` permutes entries from CSR order into CSC order.
+    """
+
+    indptr: Tensor
     indices: Tensor
-    column_pointers: Tensor
-    column_indices: Tensor
-    order: Tensor
+    csc_indptr: Tensor
+    csc_indices: Tensor
+    csc_order: Tensor
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, pointers: Tensor, indices: Tensor, shape: tuple[int, int]) -> Pattern:
-        """The pattern of a matrix that is given by rows."""
-        places = np.arange(len(indices))
-        rows = sp.csr_array((places, indices.numpy(), pointers.numpy()), shape=shape)
+    def from_csr(cls, indptr: Tensor, indices: Tensor, shape: tuple[int, int]) -> Pattern:
+        """Build both forms from the CSR form."""
+        positions = np.arange(len(indices))
+        rows = sp.csr_array((positions, indices.numpy(), indptr.numpy()), shape=shape)
         columns = sp.csc_array(rows)
         return cls(
-            pointers,
+            indptr,
             indices,
-            _whole(columns.indptr),
-            _whole(columns.indices),
-            _whole(columns.data),
+            _int64_tensor(columns.indptr),
+            _int64_tensor(columns.indices),
+            _int64_tensor(columns.data),
             shape,
         )
 
 
 class SparseFeatures(torch.Tensor):
-    """Features (n, d) that linear layers take; nothing else does."""
+    """Sparse features (n, d). `torch.nn.functional.linear` is the only operation they support."""
 
     pattern: Pattern
     entries: Tensor
 
     @staticmethod
     def __new__(cls, pattern: Pattern, entries: Tensor) -> SparseFeatures:
-        """Features with these entries, by rows."""
-        # A tensor without content, which has the shape that layers ask for.
-        made: SparseFeatures = torch.empty(pattern.shape, device="meta").as_subclass(cls)
-        made.pattern, made.entries = pattern, entries
-        return made
+        """Create features with the given entries, in CSR order."""
+        # A meta tensor has a shape, which layers read, and no storage.
+        features: SparseFeatures = torch.empty(pattern.shape, device="meta").as_subclass(cls)
+        features.pattern, features.entries = pattern, entries
+        return features
 
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Multiply by a layer's weights where a dense tensor would be."""
+        """Dispatch `linear` to the sparse product."""
         if function is functional.linear:
             X, weight, *bias = args
             result = _SparseProduct.apply(X.pattern, X.entries, weight.T)
@@ -80,54 +83,56 @@ class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, pattern: Pattern, entries: Tensor, W: Tensor) -> Tensor:
         context.pattern, context.entries = pattern, entries
-        return csr(pattern.pointers, pattern.indices, entries, pattern.shape) @ W
+        return unchecked_csr(pattern.indptr, pattern.indices, entries, pattern.shape) @ W
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
         pattern = context.pattern
-        transposed = csr(
-            pattern.column_pointers,
-            pattern.column_indices,
-            context.entries[pattern.order],
+        transposed = unchecked_csr(
+            pattern.csc_indptr,
+            pattern.csc_indices,
+            context.entries[pattern.csc_order],
             pattern.shape[::-1],
         )
         return None, None, transposed @ gradients[0]
 
 
 def feature_tensor(X: Any, *, sparse: bool) -> Tensor:
-    """Features (n, d) in float32, sparse if they are and if a network can take them so."""
+    """Convert features (n, d) to float32; sparse ones stay sparse if `sparse`."""
     if sp.issparse(X) and sparse:
         X = sp.csr_array(X)
-        pattern = Pattern.of(_whole(X.indptr), _whole(X.indices), X.shape)
+        pattern = Pattern.from_csr(_int64_tensor(X.indptr), _int64_tensor(X.indices), X.shape)
         return SparseFeatures(pattern, torch.from_numpy(X.data))
     X = X.toarray() if sp.issparse(X) else X
     return torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
 
 
-def dropped(X: Tensor, p: float, training: bool) -> Tensor:
-    """Dropout, of entries if X is sparse."""
+def dropout(X: Tensor, p: float, training: bool) -> Tensor:
+    """Apply dropout; to the stored entries if X is sparse."""
     if isinstance(X, SparseFeatures):
         return SparseFeatures(X.pattern, functional.dropout(X.entries, p, training))
     return functional.dropout(X, p, training)
 
 
-def permuted(X: Tensor, order: Tensor) -> Tensor:
-    """The rows of X in another order."""
+def permute_rows(X: Tensor, order: Tensor) -> Tensor:
+    """X[order], for dense or sparse X."""
     if not isinstance(X, SparseFeatures):
         return X[order]
     pattern = X.pattern
-    starts, counts = pattern.pointers[:-1][order], pattern.pointers.diff()[order]
-    pointers = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
-    places = torch.arange(int(pointers[-1])) + (starts - pointers[:-1]).repeat_interleave(counts)
+    starts, counts = pattern.indptr[:-1][order], pattern.indptr.diff()[order]
+    indptr = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
+    positions = torch.arange(int(indptr[-1])) + (starts - indptr[:-1]).repeat_interleave(counts)
     return SparseFeatures(
-        Pattern.of(pointers, pattern.indices[places], pattern.shape), X.entries[places]
+        Pattern.from_csr(indptr, pattern.indices[positions], pattern.shape), X.entries[positions]
     )
 
 
-def _whole(numbers: Any) -> Tensor:
+def _int64_tensor(numbers: Any) -> Tensor:
     return torch.from_numpy(numbers.astype(np.int64))
 
 
-def csr(pointers: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A sparse matrix as torch has it, which is not checked again."""
-    return torch.sparse_csr_tensor(pointers, indices, values, shape, check_invariants=False)
+def unchecked_csr(
+    indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, ...]
+) -> Tensor:
+    """A torch CSR tensor, without validation of its indices."""
+    return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)

@@ -1,9 +1,9 @@
-r"""Deep Graph Infomax: an encoder that learns without labels, and softmax regression on its states.
+r"""Deep Graph Infomax: an encoder trained without labels, and softmax regression on its output.
 
     H = prelu(S X W + b),   summary = sigmoid(mean of H)              Veličković et al. 2019
 
-The encoder learns to tell nodes from nodes with shuffled features, by a bilinear form of H and the
-summary; PyTorch Geometric has both. Without any epochs it is a random projection.
+The encoder is trained to tell nodes from nodes with shuffled features, by a bilinear form of H and
+the summary; PyTorch Geometric provides both. Without any epochs, H is a random projection.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import DeepGraphInfomax, GCNConv
 
-from heatgraph.baselines.gnn.features import permuted
+from heatgraph.baselines.gnn.features import permute_rows
 from heatgraph.baselines.gnn.recipes import Recipe
 from heatgraph.learning._search import Progress
 
 
 class Encoder(nn.Module):
-    """One layer of GCN with a PReLU for each of its outputs."""
+    """One GCN layer and a PReLU with a slope per output."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class Encoder(nn.Module):
         self.activation = nn.PReLU(hidden)
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
-        """States of all nodes."""
+        """H (n, hidden) of all nodes."""
         state: Tensor = self.activation(self.layer(X, edges, weights))
         return state
 
 
-class InfomaxNetwork(nn.Module):
-    """An encoder that is fixed after `pretrain`, and a linear reader."""
+class DGI(nn.Module):
+    """DGI: an encoder that `pretrain` trains and freezes, and a linear layer."""
 
     def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
         super().__init__()
@@ -51,21 +51,21 @@ class InfomaxNetwork(nn.Module):
         return scores
 
     def pretrain(self, inputs: tuple[Tensor, ...], report: Progress) -> Tensor:
-        """Learn the encoder without labels; give the states of all nodes, now fixed."""
+        """Train the encoder without labels, freeze it, and return H of all nodes."""
         options = self.recipe.options
         epochs, patience = options["encoder_epochs"], options["encoder_patience"]
-        infomax = DeepGraphInfomax(self.recipe.hidden, self.encoder, _summary, _shuffled)
+        infomax = DeepGraphInfomax(self.recipe.hidden, self.encoder, _summary, _shuffle)
         adam = torch.optim.Adam(infomax.parameters(), options["encoder_rate"])
-        best, waited, weights = float("inf"), 0, None
+        best, epochs_without_gain, weights = float("inf"), 0, None
         for epoch in range(epochs):
             report("encoder", epoch, epochs)
             adam.zero_grad()
             loss = infomax.loss(*infomax(*inputs))
-            value, waited = float(loss.detach()), waited + 1
+            value, epochs_without_gain = float(loss.detach()), epochs_without_gain + 1
             if value < best:
-                best, waited = value, 0
+                best, epochs_without_gain = value, 0
                 weights = copy.deepcopy(self.encoder.state_dict())
-            if waited >= patience:
+            if epochs_without_gain >= patience:
                 break
             loss.backward()
             adam.step()
@@ -82,5 +82,5 @@ def _summary(states: Tensor, *_: Any) -> Tensor:
     return torch.sigmoid(states.mean(dim=0))
 
 
-def _shuffled(X: Tensor, *structure: Tensor) -> tuple[Tensor, ...]:
-    return permuted(X, torch.randperm(len(X))), *structure
+def _shuffle(X: Tensor, *structure: Tensor) -> tuple[Tensor, ...]:
+    return permute_rows(X, torch.randperm(len(X))), *structure

@@ -1,16 +1,16 @@
-r"""The networks themselves: features and a graph's structure in, scores out.
+r"""Definitions of the networks: features and a graph's structure in, scores (n, C) out.
 
     GCN          H' = relu(S H W)
     GAT          H'_v = elu(sum_u a_vu W H_u), with attention a learned from both ends, many heads
     GraphSAGE    H'_v = relu(W_1 H_v + W_2 aggregate of H_u over neighbours u)
-    JKNet        GCN layers, whose outputs are joined by maximum, side by side, or by an LSTM, and
-                 read by one more layer
-    APPNP        an MLP first, then H <- (1 - alpha) S H + alpha H_0, several times
+    JKNet        GCN layers, whose outputs are joined by maximum, concatenation or an LSTM with
+                 attention, and read by one more layer
+    APPNP        H_0 = MLP(X), then several steps H <- (1 - alpha) S H + alpha H_0
     SGC          S^K X W
 
-are made of PyTorch Geometric's layers; GWNN and GraphHeat are in `spectral`, CGNN and GCDE in
-`continuous`, DGI in `infomax`, FastGCN in `sampling`. All of them need torch, and are imported
-where a network is fitted.
+are built from PyTorch Geometric's layers; GWNN and GraphHeat are in `spectral`, CGNN and GCDE in
+`continuous`, DGI in `infomax`, FastGCN in `sampling`. `NETWORKS` has the definition of each name in
+`recipes.RECIPES`. These modules need torch; `estimator` imports them when a network is fitted.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from torch_geometric.nn import (
 )
 
 from heatgraph.baselines.gnn import structures
-from heatgraph.baselines.gnn.continuous import ContinuousNetwork, DifferentialNetwork
-from heatgraph.baselines.gnn.features import dropped
-from heatgraph.baselines.gnn.infomax import InfomaxNetwork
+from heatgraph.baselines.gnn.continuous import CGNN, GCDE
+from heatgraph.baselines.gnn.features import dropout
+from heatgraph.baselines.gnn.infomax import DGI
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.baselines.gnn.sampling import SampledNetwork
+from heatgraph.baselines.gnn.sampling import FastGCN
 from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution
 from heatgraph.graph import Graph
 
 Inputs = tuple[Tensor, ...]
-Make = Callable[[int, int, Recipe, int], nn.Module]
+Builder = Callable[[int, int, Recipe, int], nn.Module]
 
 
-class Convolutions(nn.Module):
-    """Layers one after the other, with dropout before each and an activation between."""
+class ConvolutionStack(nn.Module):
+    """Layers in sequence, with dropout before each and an activation in between."""
 
     def __init__(
         self,
@@ -60,33 +60,33 @@ class Convolutions(nn.Module):
 
     @property
     def first(self) -> nn.Module:
-        """The layer that features go into."""
+        """The input layer, whose weights decay under `decays_first_only`."""
         return self.layers[0]
 
     def forward(self, X: Tensor, *structure: Tensor) -> Tensor:
         """Scores of all nodes."""
         for number, layer in enumerate(self.layers):
             X = self.activation(X) if number else X
-            X = dropped(X, self.dropout, self.training)
+            X = dropout(X, self.dropout, self.training)
             X = layer(X, *structure)
         return X
 
 
 class MeanConvolution(SAGEConv):
-    """PyTorch Geometric's layer with means, but for the order: it multiplies before it averages.
+    """`SAGEConv` with means, but with the linear map before the mean instead of after it.
 
     The result is the same, messages are shorter, and features may be sparse.
     """
 
     def forward(self, X: Tensor, edges: Tensor) -> Tensor:
-        """The next state (n, outputs)."""
+        """The hidden state (n, outputs)."""
         near = functional.linear(X, self.lin_l.weight)
         mean: Tensor = self.propagate(edges, x=(near, near), size=None) + self.lin_l.bias
         return mean + self.lin_r(X) if self.root_weight else mean
 
 
-class JumpingNetwork(nn.Module):
-    """GCN layers whose outputs are all looked at in the end."""
+class JKNet(nn.Module):
+    """Jumping knowledge: the last layer reads the outputs of all GCN layers."""
 
     def __init__(self, inputs: int, outputs: int, recipe: Recipe, mode: str) -> None:
         super().__init__()
@@ -104,16 +104,16 @@ class JumpingNetwork(nn.Module):
         """Scores of all nodes."""
         states = []
         for layer in self.layers:
-            X = dropped(X, self.dropout, self.training)
+            X = dropout(X, self.dropout, self.training)
             X = functional.relu(layer(X, edges, weights))
             states.append(X)
-        joined = dropped(self.jump(states), self.dropout, self.training)
+        joined = dropout(self.jump(states), self.dropout, self.training)
         scores: Tensor = self.read(joined, edges, weights)
         return scores
 
 
 class PredictThenPropagate(nn.Module):
-    """An MLP, and personalised PageRank of what it says."""
+    """APPNP: an MLP, and personalised PageRank of its output."""
 
     def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
         super().__init__()
@@ -122,13 +122,13 @@ class PredictThenPropagate(nn.Module):
         for linear in (self.first, self.second):
             nn.init.xavier_uniform_(linear.weight)
         self.dropout = recipe.dropout
-        # The layer's own dropout would drop edges of all steps again in each, and blow up the rest.
+        # Without the layer's own dropout: it accumulates over the steps, and rescales each time.
         self.propagate = APPNP(recipe.options["steps"], recipe.options["alpha"], normalize=False)
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
         """Scores of all nodes."""
-        X = functional.relu(self.first(dropped(X, self.dropout, self.training)))
-        X = self.second(dropped(X, self.dropout, self.training))
+        X = functional.relu(self.first(dropout(X, self.dropout, self.training)))
+        X = self.second(dropout(X, self.dropout, self.training))
         scores: Tensor = self.propagate(X, edges, weights)
         return scores
 
@@ -139,7 +139,7 @@ def _widths(inputs: int, outputs: int, recipe: Recipe) -> list[tuple[int, int]]:
 
 def _gcn(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     pairs = _widths(inputs, outputs, recipe)
-    return Convolutions([GCNConv(*pair, normalize=False) for pair in pairs], recipe.dropout)
+    return ConvolutionStack([GCNConv(*pair, normalize=False) for pair in pairs], recipe.dropout)
 
 
 def _gat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
@@ -148,111 +148,130 @@ def _gat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module
         GATConv(inputs, recipe.hidden, heads, dropout=p),
         GATConv(recipe.hidden * heads, outputs, last, concat=False, dropout=p),
     ]
-    return Convolutions(layers, p, functional.elu)
+    return ConvolutionStack(layers, p, functional.elu)
 
 
-def _graphsage(layer: Any, **options: Any) -> Make:
+def _graphsage(layer: Any, **options: Any) -> Builder:
     def make(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
         pairs = _widths(inputs, outputs, recipe)
-        return Convolutions([layer(*pair, **options) for pair in pairs], recipe.dropout)
+        return ConvolutionStack([layer(*pair, **options) for pair in pairs], recipe.dropout)
 
     return make
 
 
-def _jknet(mode: str) -> Make:
-    return lambda inputs, outputs, recipe, _: JumpingNetwork(inputs, outputs, recipe, mode)
+def _jknet(mode: str) -> Builder:
+    return lambda inputs, outputs, recipe, _: JKNet(inputs, outputs, recipe, mode)
 
 
 def _gwnn(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     pairs = _widths(inputs, outputs, recipe)
-    return Convolutions([WaveletConvolution(*pair, num_nodes) for pair in pairs], recipe.dropout)
+    return ConvolutionStack(
+        [WaveletConvolution(*pair, num_nodes) for pair in pairs], recipe.dropout
+    )
 
 
 def _graphheat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     pairs, time = _widths(inputs, outputs, recipe), recipe.options["time"]
-    return Convolutions([HeatConvolution(*pair, time) for pair in pairs], recipe.dropout)
+    return ConvolutionStack([HeatConvolution(*pair, time) for pair in pairs], recipe.dropout)
 
 
 def _sgc(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
-    return Convolutions([SGConv(inputs, outputs, recipe.options["steps"])], recipe.dropout)
+    return ConvolutionStack([SGConv(inputs, outputs, recipe.options["steps"])], recipe.dropout)
 
 
-def _plain(module: Callable[[int, int, Recipe], nn.Module]) -> Make:
+def _ignoring_num_nodes(module: Callable[[int, int, Recipe], nn.Module]) -> Builder:
     return lambda inputs, outputs, recipe, _: module(inputs, outputs, recipe)
 
 
-def _see_edges(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_edges(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.edge_pairs(graph)
 
 
-def _see_edges_and_self(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_edges_with_loops(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.edge_pairs(graph, self_loops=True)
 
 
-def _see_weights(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_weighted_edges(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.edge_pairs(graph), structures.edge_weights(graph)
 
 
-def _see_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, *structures.operator_entries(graph.operator().to_scipy())
 
 
-def _see_matrix(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_matrix(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.csr_tensor(graph.operator().to_scipy())
 
 
-def _see_smoothed(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_smoothed_features(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     S = graph.operator().to_scipy()
     SX = torch.from_numpy((S @ X.numpy()).astype("float32"))
     return SX, *structures.operator_entries(S)
 
 
-def _see_lazy_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    S = structures.weighed(graph, recipe.options["own_weight"])
+def _prepare_loop_weighted_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+    S = structures.loop_weighted_operator(graph, recipe.options["own_weight"])
     return X, structures.csr_tensor(S)
 
 
-def _see_wavelets(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_wavelets(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     kernels = structures.wavelets(graph, **recipe.options)
     return X, *map(structures.csr_tensor, kernels)
 
 
-def _see_plain_matrix(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
+def _prepare_matrix_without_loops(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.csr_tensor(graph.operator(self_loops=False).to_scipy())
 
 
 @dataclass(frozen=True)
 class Network:
-    """How a network is made and what it sees of a graph."""
+    """Definition of a network.
 
-    make: Make
-    see: Callable[[Graph, Tensor, Recipe], Inputs] = _see_operator
-    reads_weights: bool = True
-    sparse_features: bool = True  # its first product is with features
-    one_graph: bool = False  # has weights for each node, and so predicts no other graph
+    Attributes
+    ----------
+    build : function of (num_features, num_classes, recipe, num_nodes)
+        Makes the module.
+    prepare : function of (graph, X, recipe)
+        Makes the arguments of the module's `forward`.
+    uses_edge_weights : bool
+    accepts_sparse : bool
+        Whether features enter through a linear layer, and so may be `SparseFeatures`.
+    is_transductive : bool
+        Whether it has weights for each node, and so cannot label other graphs.
+    """
+
+    build: Builder
+    prepare: Callable[[Graph, Tensor, Recipe], Inputs] = _prepare_operator
+    uses_edge_weights: bool = True
+    accepts_sparse: bool = True
+    is_transductive: bool = False
 
 
 SAGE_MEAN = _graphsage(MeanConvolution)
-# The mean over a node and its neighbours, with one matrix for all of them.
+# The mean over a node and its neighbours, with one weight matrix for both.
 SAGE_GCN = _graphsage(MeanConvolution, root_weight=False)
 SAGE_LSTM = _graphsage(SAGEConv, aggr="lstm")
 
 NETWORKS: dict[str, Network] = {
     "gcn": Network(_gcn),
-    "gat": Network(_gat, _see_edges, reads_weights=False),
-    "graphsage-mean": Network(SAGE_MEAN, _see_edges, reads_weights=False),
-    "graphsage-gcn": Network(SAGE_GCN, _see_edges_and_self, reads_weights=False),
-    "graphsage-lstm": Network(SAGE_LSTM, _see_edges, reads_weights=False, sparse_features=False),
+    "gat": Network(_gat, _prepare_edges, uses_edge_weights=False),
+    "graphsage-mean": Network(SAGE_MEAN, _prepare_edges, uses_edge_weights=False),
+    "graphsage-gcn": Network(SAGE_GCN, _prepare_edges_with_loops, uses_edge_weights=False),
+    "graphsage-lstm": Network(
+        SAGE_LSTM, _prepare_edges, uses_edge_weights=False, accepts_sparse=False
+    ),
     "jknet-max": Network(_jknet("max")),
     "jknet-concat": Network(_jknet("cat")),
     "jknet-lstm": Network(_jknet("lstm")),
-    "appnp": Network(_plain(PredictThenPropagate)),
-    "gwnn": Network(_gwnn, _see_wavelets, one_graph=True),
-    "graphheat": Network(_graphheat, _see_plain_matrix),
-    "cgnn": Network(_plain(ContinuousNetwork), _see_lazy_operator),
-    "gcde": Network(_plain(DifferentialNetwork), _see_matrix),
-    "dgi": Network(_plain(InfomaxNetwork)),
-    "dgi-random": Network(_plain(InfomaxNetwork)),
-    "fastgcn": Network(_plain(SampledNetwork), _see_smoothed, sparse_features=False),
-    "sgc": Network(_sgc, _see_weights, sparse_features=False),
+    "appnp": Network(_ignoring_num_nodes(PredictThenPropagate)),
+    "gwnn": Network(_gwnn, _prepare_wavelets, is_transductive=True),
+    "graphheat": Network(_graphheat, _prepare_matrix_without_loops),
+    "cgnn": Network(_ignoring_num_nodes(CGNN), _prepare_loop_weighted_operator),
+    "gcde": Network(_ignoring_num_nodes(GCDE), _prepare_matrix),
+    "dgi": Network(_ignoring_num_nodes(DGI)),
+    "dgi-random": Network(_ignoring_num_nodes(DGI)),
+    "fastgcn": Network(
+        _ignoring_num_nodes(FastGCN), _prepare_smoothed_features, accepts_sparse=False
+    ),
+    "sgc": Network(_sgc, _prepare_weighted_edges, accepts_sparse=False),
 }

@@ -1,27 +1,38 @@
 """How the authors of each network trained it on the citation graphs, as data.
 
-`hidden` is the width of hidden layers, or of one head. Weight decay is part of the gradient, of the
-first layer alone where `decays_first_only` says so, as the codes of GCN and APPNP do. Training
-stops after `patience` epochs in which neither accuracy nor loss on validation nodes got better, as
-in GAT's code, and keeps the weights that were best.
+`hidden` is the width of hidden layers, or of one attention head. Weight decay is L2 regularisation
+in the gradient, of the first layer alone if `decays_first_only`, as in the codes of GCN and APPNP.
+Early stopping is that of GAT's code: training ends after `patience` epochs in which neither the
+accuracy nor the loss on validation nodes improved, and the best weights are restored.
 
-Features are scaled by row, as most authors do. CGNN's take zeros and ones instead; scaled by row it
-does as well on Cora's validation nodes and three points better on Citeseer's. They publish settings
-for Cora alone. JKNet's search for the number of layers; two of them, and one more that reads what
-they say instead of a linear map, are the best on the validation nodes of Cora and Citeseer. GCDE's
-name two learning rates; the larger one takes a third of the epochs and does as well on Cora's
-validation nodes.
+Features are scaled by row, as most authors do. Where a recipe deviates from its source:
+
+    CGNN     its authors binarise features. Scaled by row, validation accuracy is the same on Cora
+             and three points higher on Citeseer. They publish settings for Cora alone.
+    JKNet    its authors search for the number of layers. Two, read by a third GCN layer instead of
+             a linear one, have the best validation accuracy on Cora and Citeseer.
+    GCDE     its authors name two learning rates. The larger one takes a third of the epochs for the
+             same validation accuracy on Cora.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
+
+from heatgraph._arguments import positive_integer
+from heatgraph.errors import InputError
+
+# Options that have to be positive are at least this.
+SMALLEST_OPTION = 1e-12
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network's settings; `options` are those that only this network has."""
+    """Settings of one training run; `options` are those that only this network has."""
 
     source: str
     hidden: int = 16
@@ -36,77 +47,163 @@ class Recipe:
     options: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class PublishedRecipes:
+    """All that is known of a network without torch; `networks.NETWORKS` defines it.
+
+    Attributes
+    ----------
+    title : str
+        As tables and reports print it.
+    default : Recipe
+        The types of its options are those that every recipe of the network has.
+    by_dataset : dict from a data set's name to Recipe
+        Where the authors have other settings.
+    has_fixed_layers : bool
+        Whether the number of layers is part of the architecture.
+    may_be_zero : tuple of str
+        Options that may be zero; the others are positive.
+    """
+
+    title: str
+    default: Recipe
+    by_dataset: Mapping[str, Recipe] = field(default_factory=dict)
+    has_fixed_layers: bool = False
+    may_be_zero: tuple[str, ...] = ()
+
+    def check(self, recipe: Recipe) -> None:
+        """Raise InputError unless a recipe's settings are in range for this network."""
+        for name in ("hidden", "layers", "epochs", "patience"):
+            positive_integer(getattr(recipe, name), name)
+        if not _is_number(recipe.dropout) or not 0 <= recipe.dropout < 1:
+            raise InputError(f"dropout must be at least 0 and below 1. Got {recipe.dropout!r}.")
+        rate, decay = recipe.learning_rate, recipe.weight_decay
+        if not _is_number(rate) or not _is_number(decay) or not rate > 0 or not decay >= 0:
+            raise InputError(
+                f"learning_rate must be > 0 and weight_decay >= 0. Got {rate!r} and {decay!r}."
+            )
+        for name, value in recipe.options.items():
+            self._check_option(name, value)
+
+    def _check_option(self, name: str, value: Any) -> None:
+        kind = type(self.default.options[name])
+        if kind is str:
+            if not isinstance(value, str):
+                raise InputError(f"option {name} must be a text. Got {value!r}.")
+            return
+        is_whole = kind is int
+        least = 0 if name in self.may_be_zero else SMALLEST_OPTION
+        if not _is_number(value) or value < least or (is_whole and int(value) != value):
+            raise InputError(
+                f"option {name} must be {'a whole number' if is_whole else 'a number'} "
+                f"{'> 0' if least else '>= 0'}. Got {value!r}."
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
+
+
 KIPF = "Kipf and Welling 2017"
-HAMILTON = "Hamilton, Ying and Leskovec 2017"
 GAT = Recipe(
     "Veličković et al. 2018", hidden=8, dropout=0.6, learning_rate=0.005, epochs=1000,
     options={"heads": 8, "out_heads": 1},
 )  # fmt: skip
-JUMPING = Recipe("Xu et al. 2018", hidden=32, learning_rate=0.005, epochs=500)
-WAVELETS = Recipe(
+GRAPHSAGE = Recipe("Hamilton, Ying and Leskovec 2017", hidden=64)
+JKNET = Recipe("Xu et al. 2018", hidden=32, learning_rate=0.005, epochs=500)
+GWNN = Recipe(
     "Xu, Shen, Cao, Qiu and Cheng 2019", decays_first_only=True, epochs=1000,
     options={"time": 1.0, "threshold": 1e-4},
 )  # fmt: skip
-HEAT = Recipe(
+GRAPHHEAT = Recipe(
     "Xu, Shen, Cao, Cen and Cheng 2019", decays_first_only=True, epochs=1000,
     options={"time": 3.5},
 )  # fmt: skip
-INFOMAX = Recipe(
+DGI = Recipe(
     "Veličković et al. 2019", hidden=512, dropout=0.0, weight_decay=0.0, epochs=100,
     options={"encoder_epochs": 1000, "encoder_patience": 20, "encoder_rate": 0.001},
 )  # fmt: skip
-RANDOM_INFOMAX = replace(INFOMAX, options=INFOMAX.options | {"encoder_epochs": 0})
+DGI_RANDOM = replace(DGI, options=DGI.options | {"encoder_epochs": 0})
 
-RECIPES: dict[str, Recipe] = {
-    "gcn": Recipe(KIPF, decays_first_only=True),
-    "gat": GAT,
-    "graphsage-mean": Recipe(HAMILTON, hidden=64),
-    "graphsage-gcn": Recipe(HAMILTON, hidden=64),
-    "graphsage-lstm": Recipe(HAMILTON, hidden=64),
-    "jknet-max": JUMPING,
-    "jknet-concat": JUMPING,
-    "jknet-lstm": JUMPING,
-    "appnp": Recipe(
-        "Klicpera, Bojchevski and Günnemann 2019", hidden=64, weight_decay=5e-3,
-        decays_first_only=True, epochs=1000, options={"alpha": 0.1, "steps": 10},
+RECIPES: dict[str, PublishedRecipes] = {
+    "gcn": PublishedRecipes("GCN", Recipe(KIPF, decays_first_only=True)),
+    "gat": PublishedRecipes(
+        "GAT", GAT, {
+            "pubmed": replace(
+                GAT, learning_rate=0.01, weight_decay=1e-3, options={"heads": 8, "out_heads": 8}
+            ),
+        },
+        has_fixed_layers=True,
     ),
-    "gwnn": WAVELETS,
-    "graphheat": HEAT,
-    "cgnn": Recipe(
-        "Xhonneux, Qu and Tang 2020", learning_rate=0.0047, optimizer="RMSprop", epochs=400,
-        options={"alpha": 0.918, "own_weight": 0.555, "time": 12.1, "tol": 1e-4},
+    "graphsage-mean": PublishedRecipes("GraphSAGE (mean)", GRAPHSAGE),
+    "graphsage-gcn": PublishedRecipes("GraphSAGE (GCN)", GRAPHSAGE),
+    "graphsage-lstm": PublishedRecipes("GraphSAGE (LSTM)", GRAPHSAGE),
+    "jknet-max": PublishedRecipes("JKNet (max)", JKNET),
+    "jknet-concat": PublishedRecipes("JKNet (concat)", JKNET),
+    "jknet-lstm": PublishedRecipes("JKNet (LSTM)", JKNET),
+    "appnp": PublishedRecipes(
+        "APPNP",
+        Recipe(
+            "Klicpera, Bojchevski and Günnemann 2019", hidden=64, weight_decay=5e-3,
+            decays_first_only=True, epochs=1000, options={"alpha": 0.1, "steps": 10},
+        ),
+        has_fixed_layers=True,
     ),
-    "gcde": Recipe(
-        "Poli et al. 2019", hidden=64, dropout=0.4, epochs=1000,
-        options={"inner_dropout": 0.9, "method": "rk4"},
+    "gwnn": PublishedRecipes(
+        "GWNN", GWNN, {
+            "citeseer": replace(GWNN, options={"time": 0.7, "threshold": 1e-5}),
+            "pubmed": replace(GWNN, options={"time": 0.5, "threshold": 1e-7}),
+        },
+        may_be_zero=("threshold",),
     ),
-    "dgi": INFOMAX,
-    "dgi-random": RANDOM_INFOMAX,
-    "fastgcn": Recipe(
-        "Chen, Ma and Xiao 2018", dropout=0.0, decays_first_only=True,
-        options={"batch": 256, "samples": 400},
+    "graphheat": PublishedRecipes(
+        "GraphHeat", GRAPHHEAT, {
+            "citeseer": replace(GRAPHHEAT, options={"time": 4.5}),
+            "pubmed": replace(GRAPHHEAT, options={"time": 3.0}),
+        },
     ),
-    "sgc": Recipe(
-        "Wu et al. 2019", dropout=0.0, learning_rate=0.2, weight_decay=1e-5, epochs=100,
-        options={"steps": 2},
+    "cgnn": PublishedRecipes(
+        "CGNN",
+        Recipe(
+            "Xhonneux, Qu and Tang 2020", learning_rate=0.0047, optimizer="RMSprop", epochs=400,
+            options={"alpha": 0.918, "own_weight": 0.555, "time": 12.1, "tol": 1e-4},
+        ),
+        has_fixed_layers=True,
+    ),
+    "gcde": PublishedRecipes(
+        "GCDE",
+        Recipe(
+            "Poli et al. 2019", hidden=64, dropout=0.4, epochs=1000,
+            options={"inner_dropout": 0.9, "method": "rk4"},
+        ),
+        has_fixed_layers=True,
+        may_be_zero=("inner_dropout",),
+    ),
+    "dgi": PublishedRecipes(
+        "DGI", DGI, {"pubmed": replace(DGI, hidden=256)},
+        has_fixed_layers=True, may_be_zero=("encoder_epochs",),
+    ),
+    "dgi-random": PublishedRecipes(
+        "DGI, random encoder", DGI_RANDOM, {"pubmed": replace(DGI_RANDOM, hidden=256)},
+        has_fixed_layers=True, may_be_zero=("encoder_epochs",),
+    ),
+    "fastgcn": PublishedRecipes(
+        "FastGCN",
+        Recipe(
+            "Chen, Ma and Xiao 2018", dropout=0.0, decays_first_only=True,
+            options={"batch": 256, "samples": 400},
+        ),
+        has_fixed_layers=True,
+    ),
+    "sgc": PublishedRecipes(
+        "SGC (PyG)",
+        Recipe(
+            "Wu et al. 2019", dropout=0.0, learning_rate=0.2, weight_decay=1e-5, epochs=100,
+            options={"steps": 2},
+        ),
+        has_fixed_layers=True,
     ),
 }  # fmt: skip
-
-# Where authors have other settings for a data set.
-SPECIAL: dict[tuple[str, str], Recipe] = {
-    ("gat", "pubmed"): replace(
-        GAT, learning_rate=0.01, weight_decay=1e-3, options={"heads": 8, "out_heads": 8}
-    ),
-    ("gwnn", "citeseer"): replace(WAVELETS, options={"time": 0.7, "threshold": 1e-5}),
-    ("gwnn", "pubmed"): replace(WAVELETS, options={"time": 0.5, "threshold": 1e-7}),
-    ("graphheat", "citeseer"): replace(HEAT, options={"time": 4.5}),
-    ("graphheat", "pubmed"): replace(HEAT, options={"time": 3.0}),
-    ("dgi", "pubmed"): replace(INFOMAX, hidden=256),
-    ("dgi-random", "pubmed"): replace(RANDOM_INFOMAX, hidden=256),
-}
-
-# Whose number of layers is part of what they are.
-FIXED_LAYERS = ("gat", "appnp", "cgnn", "gcde", "dgi", "dgi-random", "fastgcn", "sgc")
 
 
 def recipe_for(network: str, dataset: str | None = None) -> Recipe:
@@ -117,4 +214,5 @@ def recipe_for(network: str, dataset: str | None = None) -> Recipe:
     >>> recipe_for("gat").learning_rate, recipe_for("gat", "pubmed").learning_rate
     (0.005, 0.01)
     """
-    return SPECIAL.get((network, dataset or ""), RECIPES[network])
+    published = RECIPES[network]
+    return published.by_dataset.get(dataset or "", published.default)

@@ -1,4 +1,4 @@
-r"""FastGCN: a GCN of two layers whose steps look at a sample of nodes.
+r"""FastGCN: a GCN of two layers, trained by importance sampling of nodes.
 
     scores_v = sum_u S_vu h_u,   h_u = relu((S X)_u W_0 + b_0) W_1,   Chen, Ma and Xiao 2018
 
@@ -7,7 +7,7 @@ q_u proportional to the squared norm of S's column u in the rows of B:
 
     scores_v  ~  1/t sum over the drawn u of S_vu h_u / q_u + b_1,
 
-which is right on average. The authors' code also draws among neighbours of the batch, but weighs by
+which is unbiased. The authors' code draws among neighbours of the batch too, but takes q from the
 columns of all of S. S X is computed once.
 """
 
@@ -20,8 +20,8 @@ from torch.nn import functional
 from heatgraph.baselines.gnn.recipes import Recipe
 
 
-class SampledNetwork(nn.Module):
-    """FastGCN; its first argument is S X."""
+class FastGCN(nn.Module):
+    """FastGCN; the first argument of its methods is S X."""
 
     def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
         super().__init__()
@@ -35,29 +35,29 @@ class SampledNetwork(nn.Module):
 
     def forward(self, SX: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
         """Scores of all nodes, without sampling."""
-        h = self._read(SX)
+        h = self._hidden(SX)
         source, target = edges
         sums = torch.zeros(len(SX), h.shape[1])
         return sums.index_add(0, target, weights[:, None] * h[source]) + self.second.bias
 
-    def sampled(self, nodes: Tensor, SX: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
-        """Scores of some nodes, estimated from a sample of their neighbours."""
-        place = torch.full((len(SX),), -1)
-        place[nodes] = torch.arange(len(nodes))
-        rows = place[edges[1]]
-        inside = rows >= 0
-        rows, values = rows[inside], weights[inside]
-        near, columns = torch.unique(edges[0, inside], return_inverse=True)
-        q = torch.zeros(len(near)).index_add(0, columns, values**2)
+    def sampled_scores(self, nodes: Tensor, SX: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+        """Scores of a batch of nodes, estimated from a sample of their neighbours."""
+        position = torch.full((len(SX),), -1)
+        position[nodes] = torch.arange(len(nodes))
+        rows = position[edges[1]]
+        in_batch = rows >= 0
+        rows, values = rows[in_batch], weights[in_batch]
+        neighbours, columns = torch.unique(edges[0, in_batch], return_inverse=True)
+        q = torch.zeros(len(neighbours)).index_add(0, columns, values**2)
         q = q / q.sum()
         drawn = torch.multinomial(q, self.samples, replacement=True)
-        times = torch.bincount(drawn, minlength=len(near)) / (self.samples * q)
-        h = self._read(SX[near])
+        factors = torch.bincount(drawn, minlength=len(neighbours)) / (self.samples * q)
+        h = self._hidden(SX[neighbours])
         sums = torch.zeros(len(nodes), h.shape[1])
-        parts = (values * times[columns])[:, None] * h[columns]
-        return sums.index_add(0, rows, parts) + self.second.bias
+        messages = (values * factors[columns])[:, None] * h[columns]
+        return sums.index_add(0, rows, messages) + self.second.bias
 
-    def _read(self, SX: Tensor) -> Tensor:
+    def _hidden(self, SX: Tensor) -> Tensor:
         X = functional.dropout(SX, self.dropout, self.training)
         state = functional.dropout(functional.relu(self.first(X)), self.dropout, self.training)
         return state @ self.second.weight.T

@@ -1,14 +1,14 @@
-r"""Networks whose layers multiply by kernels of heat.
+r"""Networks whose layers apply heat kernels.
 
     GWNN         H' = relu(exp(sL) diag(f) exp(-sL) H W)      Xu, Shen, Cao, Qiu and Cheng 2019
     GraphHeat    H' = relu(exp(-sL) H W_1 + H W_0)            Xu, Shen, Cao, Cen and Cheng 2019
 
-L is I - S, S = D^-1/2 A D^-1/2, and f has a number for every node, which starts as 1.
+L is I - S, S = D^-1/2 A D^-1/2, and f (n,) is learned, with 1 as the initial value.
 
-Of GWNN's kernels only entries above a threshold are kept. That is more than a saving: all negative
-ones go too, so that what is left of exp(sL) does not undo the smoothing. GraphHeat's authors keep
-such a part of exp(-sL) as well, and without its diagonal. Here it is applied as a Chebyshev series
-in S instead, which is what their equation says, and on Pubmed takes a tenth of the work.
+GWNN keeps only entries of its kernels above a threshold. That saves work and changes the model:
+negative entries are dropped, so that the truncated exp(sL) does not undo the smoothing. The code of
+GraphHeat's authors truncates exp(-sL) too, without its diagonal. Here a Chebyshev series in S
+applies all of it, as in their equation, with a tenth of the work on Pubmed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from torch.nn import functional
 from heatgraph._engine.chebyshev import chebyshev_series
 from heatgraph.schemes import Heat
 
-# Below the precision that networks compute in.
+# Below the precision of float32.
 SERIES_TOL = 1e-7
 
 
 class SymmetricProduct(torch.autograd.Function):
-    """K H with a fixed symmetric K; the gradient is a product with K too."""
+    """K H with a constant symmetric K; the gradient by H is K G."""
 
     @staticmethod
     def forward(context: Any, K: Tensor, H: Tensor) -> Tensor:
@@ -42,13 +42,13 @@ class SymmetricProduct(torch.autograd.Function):
 
 
 def product(K: Tensor, H: Tensor) -> Tensor:
-    """K H with a fixed symmetric K."""
+    """K H with a constant symmetric K."""
     result: Tensor = SymmetricProduct.apply(K, H)
     return result
 
 
 class Convolution(nn.Module):
-    """S H W + b, the layer of GCN, which starts as GCDE's authors have it."""
+    """S H W + b, a GCN layer, initialised as by GCDE's authors."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Convolution(nn.Module):
             nn.init.uniform_(weights, -(outputs**-0.5), outputs**-0.5)
 
     def forward(self, H: Tensor, S: Tensor) -> Tensor:
-        """The next state (n, outputs)."""
+        """The hidden state (n, outputs)."""
         return product(S, self.lin(H)) + self.bias
 
 
@@ -73,28 +73,28 @@ class WaveletConvolution(nn.Module):
         self.filter = nn.Parameter(torch.ones(num_nodes))
 
     def forward(self, H: Tensor, heat: Tensor, inverse: Tensor) -> Tensor:
-        """The next state (n, outputs)."""
-        seen = product(heat, functional.linear(H, self.lin.weight))
-        return product(inverse, self.filter[:, None] * seen) + self.lin.bias
+        """The hidden state (n, outputs)."""
+        transformed = product(heat, functional.linear(H, self.lin.weight))
+        return product(inverse, self.filter[:, None] * transformed) + self.lin.bias
 
 
 class SymmetricSeries(torch.autograd.Function):
-    """sum_k c_k T_k(S) H with a fixed symmetric S; the gradient is the same of the gradient."""
+    """sum_k c_k T_k(S) H with a constant symmetric S; the gradient by H is the same series of G."""
 
     @staticmethod
     def forward(context: Any, S: Tensor, coefficients: tuple[float, ...], H: Tensor) -> Tensor:
-        """The sum."""
+        """The series applied to H."""
         context.series = S, coefficients
-        return _series(S, coefficients, H)
+        return _apply_series(S, coefficients, H)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
         """The gradient by H."""
         S, coefficients = context.series
-        return None, None, _series(S, coefficients, gradients[0])
+        return None, None, _apply_series(S, coefficients, gradients[0])
 
 
-def _series(S: Tensor, coefficients: tuple[float, ...], H: Tensor) -> Tensor:
+def _apply_series(S: Tensor, coefficients: tuple[float, ...], H: Tensor) -> Tensor:
     last, current = H, S @ H
     total = coefficients[0] * last
     for coefficient in coefficients[1:]:
@@ -116,7 +116,7 @@ class HeatConvolution(nn.Module):
         nn.init.zeros_(self.own.bias)
 
     def forward(self, H: Tensor, S: Tensor) -> Tensor:
-        """The next state (n, outputs)."""
+        """The hidden state (n, outputs)."""
         near = SymmetricSeries.apply(S, self.coefficients, self.near(H))
         state: Tensor = near + self.own(H)
         return state

@@ -1,7 +1,7 @@
-r"""What a network sees of a graph, as tensors: edges, the operator S, or wavelets.
+r"""The structure of a graph as tensors: edges, the operator S, or wavelets.
 
-Wavelets are dense matrices by nature. As GWNN's authors do, entries that are not above a threshold
-are dropped, and what is kept is sparse; a panel of rows is dense at a time.
+Wavelets are dense matrices. As in the code of GWNN's authors, entries up to a threshold are
+dropped, which leaves sparse ones; they are computed dense, one panel of rows at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from heatgraph._io.memory import require_memory
-from heatgraph.baselines.gnn.features import csr
+from heatgraph.baselines.gnn.features import unchecked_csr
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme
@@ -24,12 +24,12 @@ from heatgraph.schemes import Heat, Scheme
 Array = npt.NDArray[Any]
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
-# Of a wavelet: a value and an index here, and again as a tensor with a longer index.
+# Of a wavelet: a float32 and an int32 here, and a float32 and an int64 in the tensor.
 ENTRY_BYTES = 8 + 12
 
 
 def edge_pairs(graph: Graph, *, self_loops: bool = False) -> Tensor:
-    """Directed edges (2, m), source and target, sorted by target; with each node's own if asked."""
+    """Directed edges (2, m), source and target, sorted by target."""
     A = graph.adjacency
     if self_loops:
         A = sp.csr_array(A + sp.eye_array(graph.num_nodes))
@@ -38,11 +38,11 @@ def edge_pairs(graph: Graph, *, self_loops: bool = False) -> Tensor:
 
 
 def edge_weights(graph: Graph) -> Tensor:
-    """The weights (m,) of `edge_pairs`; ones, if the graph has none."""
+    """Weights (m,) of `edge_pairs`; ones for an unweighted graph."""
     return torch.from_numpy(graph.adjacency.data.astype(np.float32))
 
 
-def weighed(graph: Graph, own_weight: float) -> sp.csr_array:
+def loop_weighted_operator(graph: Graph, own_weight: float) -> sp.csr_array:
     r"""D^-1/2 (A + w I) D^-1/2 with the degrees D of A + w I; w = 1 is the operator S."""
     A = sp.csr_array(graph.adjacency + own_weight * sp.eye_array(graph.num_nodes))
     root = sp.diags_array(A.sum(axis=1) ** -0.5)
@@ -57,11 +57,11 @@ def operator_entries(S: sp.csr_array) -> tuple[Tensor, Tensor]:
 
 
 def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
-    """exp(-t L) and its inverse, of L without self-loops: what of them is above a threshold.
+    """exp(-t L) and exp(t L), of L without self-loops, with entries up to `threshold` dropped.
 
-    Both come out of one set of Chebyshev vectors.
+    Both are computed from one set of Chebyshev vectors.
     """
-    schemes = [Heat(time), Sharpening(time)]
+    schemes = [Heat(time), BackwardHeat(time)]
     n, plain = graph.num_nodes, graph.with_features(None)
     panel = max(1, PANEL_BYTES // (8 * n * len(schemes)))
     parts: list[list[sp.csr_array]] = [[] for _ in schemes]
@@ -80,17 +80,17 @@ def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
 
 
 def csr_tensor(matrix: sp.csr_array) -> Tensor:
-    """A sparse matrix as torch has it."""
-    pointers, indices = (
+    """A torch CSR tensor of a SciPy matrix."""
+    indptr, indices = (
         torch.from_numpy(array.astype(np.int64)) for array in (matrix.indptr, matrix.indices)
     )
     values = torch.from_numpy(matrix.data.astype(np.float32))
-    return csr(pointers, indices, values, matrix.shape)
+    return unchecked_csr(indptr, indices, values, matrix.shape)
 
 
 @dataclass(frozen=True)
-class Sharpening(Scheme):
-    """r(s) = exp(t (1 - s)): heat backwards in time, the inverse of `Heat`."""
+class BackwardHeat(Scheme):
+    """r(s) = exp(T (1 - s)): the heat equation backwards in time, the inverse of `Heat`."""
 
     T: float
 
@@ -104,5 +104,5 @@ class Sharpening(Scheme):
 
     @property
     def degree(self) -> float:
-        """No polynomial."""
+        """Infinite: the response is not a polynomial."""
         return np.inf

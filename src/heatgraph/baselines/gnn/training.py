@@ -1,7 +1,8 @@
-"""Epochs of an optimiser on the cross-entropy of training nodes, and the best weights so far.
+"""Training on the cross-entropy of training nodes, with early stopping on validation nodes.
 
-Weight decay is in the gradient, as all of the original codes have it. Training is full-batch, but
-for networks that sample.
+Weight decay is L2 regularisation in the gradient, as in all original codes. Training is full-batch,
+except for networks with a method `sampled_scores`. Networks with a method `pretrain` learn their
+encoder first.
 """
 
 from __future__ import annotations
@@ -27,22 +28,36 @@ def train(
     module: Any,
     inputs: Inputs,
     recipe: Recipe,
-    learning: tuple[Array, Array],
-    checking: tuple[Array, Array] | None,
+    train_data: tuple[Array, Array],
+    val_data: tuple[Array, Array] | None,
     report: Progress,
 ) -> tuple[list[dict[str, float]], float | None]:
-    """Fit a network to nodes and their codes; give the record of every epoch and the best accuracy.
+    """Train a network in place.
 
-    If there are nodes to check on, training stops `patience` epochs after neither accuracy nor loss
-    got better there, and the weights that were best are left in the module.
+    Parameters
+    ----------
+    module : torch.nn.Module
+    inputs : tuple of tensors
+        Arguments of the module's `forward`.
+    train_data, val_data : pair of arrays
+        Nodes (m,) and the codes (m,) of their classes. With `val_data`, training stops after
+        `recipe.patience` epochs in which neither the accuracy nor the loss there improved, and the
+        best weights are restored.
+
+    Returns
+    -------
+    history : list of dict
+        Losses and accuracy of every epoch.
+    accuracy : float or None
+        The best on validation nodes.
     """
     if hasattr(module, "pretrain"):
         inputs, module = (module.pretrain(inputs, report),), module.read
     optimize = getattr(torch.optim, recipe.optimizer)
-    optimizer = optimize(_groups(module, recipe), recipe.learning_rate)
-    nodes, codes = map(torch.from_numpy, learning)
+    optimizer = optimize(_parameter_groups(module, recipe), recipe.learning_rate)
+    nodes, codes = map(torch.from_numpy, train_data)
     history: list[dict[str, float]] = []
-    best, best_loss, weights, waited = -1.0, np.inf, None, 0
+    best, best_loss, weights, epochs_without_gain = -1.0, np.inf, None, 0
     for epoch in range(recipe.epochs):
         report("training", epoch, recipe.epochs)
         module.train()
@@ -52,41 +67,41 @@ def train(
         ]
         record = {"loss": float(np.mean(losses))}
         history.append(record)
-        if checking is None:
+        if val_data is None:
             continue
-        record |= _check(module, inputs, *map(torch.from_numpy, checking))
+        record |= _validate(module, inputs, *map(torch.from_numpy, val_data))
         accuracy, loss = record["val_accuracy"], record["val_loss"]
-        waited += 1
+        epochs_without_gain += 1
         if accuracy >= best or loss <= best_loss:
-            waited = 0
+            epochs_without_gain = 0
             if accuracy >= best and (accuracy > best or loss <= best_loss):
                 weights = copy.deepcopy(module.state_dict())
             best, best_loss = max(best, accuracy), min(best_loss, loss)
-        if waited >= recipe.patience:
+        if epochs_without_gain >= recipe.patience:
             break
     if weights is not None:
         module.load_state_dict(weights)
     report("training", recipe.epochs, recipe.epochs)
-    return history, None if checking is None else best
+    return history, None if val_data is None else best
 
 
-def _groups(module: Any, recipe: Recipe) -> list[dict[str, Any]]:
-    """Parameters with the weight decay that each has."""
+def _parameter_groups(module: Any, recipe: Recipe) -> list[dict[str, Any]]:
+    """Parameter groups of the optimiser, by weight decay."""
     if not recipe.decays_first_only:
         return [{"params": list(module.parameters()), "weight_decay": recipe.weight_decay}]
     first = list(module.first.parameters())
-    known = {id(weights) for weights in first}
-    rest = [weights for weights in module.parameters() if id(weights) not in known]
+    first_ids = {id(weights) for weights in first}
+    rest = [weights for weights in module.parameters() if id(weights) not in first_ids]
     return [{"params": first, "weight_decay": recipe.weight_decay}, {"params": rest}]
 
 
 def _batches(module: Any, inputs: Inputs, nodes: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Places in `nodes`, and the scores there: all at once, or batches if a network samples."""
-    if not hasattr(module, "sampled"):
+    """Positions in `nodes` and the scores there: all at once, or in batches if sampled."""
+    if not hasattr(module, "sampled_scores"):
         yield torch.arange(len(nodes)), module(*inputs)[nodes]
         return
     for batch in torch.randperm(len(nodes)).split(module.batch):
-        yield batch, module.sampled(nodes[batch], *inputs)
+        yield batch, module.sampled_scores(nodes[batch], *inputs)
 
 
 def _step(optimizer: Any, scores: Tensor, codes: Tensor) -> float:
@@ -97,7 +112,7 @@ def _step(optimizer: Any, scores: Tensor, codes: Tensor) -> float:
     return float(loss.detach())
 
 
-def _check(module: Any, inputs: Inputs, nodes: Tensor, codes: Tensor) -> dict[str, float]:
+def _validate(module: Any, inputs: Inputs, nodes: Tensor, codes: Tensor) -> dict[str, float]:
     module.eval()
     with torch.no_grad():
         scores = module(*inputs)[nodes]

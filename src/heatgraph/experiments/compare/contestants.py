@@ -14,7 +14,7 @@ from typing import Any
 
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import authors_network
-from heatgraph.baselines.gnn.recipes import recipe_for
+from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
@@ -62,25 +62,6 @@ def _network(network: str) -> Make:
     return lambda dataset: authors_network(network, dataset)
 
 
-NETWORKS = {
-    "gcn": "GCN",
-    "gat": "GAT",
-    "graphsage-mean": "GraphSAGE (mean)",
-    "graphsage-gcn": "GraphSAGE (GCN)",
-    "graphsage-lstm": "GraphSAGE (LSTM)",
-    "jknet-max": "JKNet (max)",
-    "jknet-concat": "JKNet (concat)",
-    "jknet-lstm": "JKNet (LSTM)",
-    "appnp": "APPNP",
-    "gwnn": "GWNN",
-    "graphheat": "GraphHeat",
-    "cgnn": "CGNN",
-    "gcde": "GCDE",
-    "dgi": "DGI",
-    "dgi-random": "DGI, random encoder",
-    "fastgcn": "FastGCN",
-    "sgc-pyg": "SGC (PyG)",
-}
 LINEAR: dict[str, Contestant] = {
     "dgc": Contestant("DGC", lambda _: DGCClassifier(), needs_features=False),
     "sgc": Contestant("SGC", lambda _: sgc()),
@@ -96,15 +77,19 @@ LINEAR: dict[str, Contestant] = {
         needs_features=False,
     ),
 }  # fmt: skip
+NETWORK_TITLES = {
+    f"{name}-pyg" if name in LINEAR else name: published.title
+    for name, published in RECIPES.items()
+}
 CONTESTANTS: dict[str, Contestant] = LINEAR | {
     name: Contestant(
         title, _network(name.removesuffix("-pyg")), "published", is_random=True, extra="gnn"
     )
-    for name, title in NETWORKS.items()
+    for name, title in NETWORK_TITLES.items()
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "linear": tuple(LINEAR),
-    "gnn": tuple(NETWORKS),
+    "gnn": tuple(NETWORK_TITLES),
     "all": tuple(CONTESTANTS),
 }
 DEFAULT = "dgc,sgc,features,label-propagation,gcn,gat,appnp"

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from heatgraph._io.memory import peak_memory, reset_peak_memory
 from heatgraph.baselines.stacked import StackedClassifier
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.datasets.noise import disturbed
+from heatgraph.datasets.noise import add_feature_noise
 from heatgraph.datasets.synthetic import make_block_graph
 from heatgraph.errors import InputError
 from heatgraph.experiments.compare.contestants import CONTESTANTS
@@ -64,7 +64,7 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     """
     data = job.data
     if job.noise:
-        data = disturbed(data, job.noise, job.seed)
+        data = add_feature_noise(data, job.noise, job.seed)
     scaling = {"feature_scaling": "none"} if job.noise else {}
     train, val, test = data.partition()
     assert test is not None

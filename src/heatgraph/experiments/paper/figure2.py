@@ -8,7 +8,7 @@ from typing import Any
 
 from heatgraph.baselines.gnn.estimator import authors_network
 from heatgraph.baselines.gnn.recipes import recipe_for
-from heatgraph.datasets.noise import disturbed
+from heatgraph.datasets.noise import add_feature_noise
 from heatgraph.experiments.paper import times
 from heatgraph.experiments.paper.experiment import CITATIONS, NAMES, Experiment, Materials, Scope
 from heatgraph.experiments.paper.fits import authors_dgc, found, line, parameters, steps_entry
@@ -28,7 +28,7 @@ QUICK_NOISES = (0.0, 0.01, 0.05)
 
 def _noise_entry(method: str, name: str, noise: float, seed: int) -> Entry:
     def run(materials: Materials) -> dict[str, Any]:
-        data = disturbed(materials.data(name), noise, seed)
+        data = add_feature_noise(materials.data(name), noise, seed)
         split = data.split
         if method == "SGC":
             model = authors_sgc(seed, feature_scaling="none")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from heatgraph._io import memory
-from heatgraph.datasets.archives import Archive, read_npz, read_sparse_npz
+from heatgraph.datasets.npz import NpzArchive, read_npz, read_sparse_npz
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
 
 RANDOM = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def write_zip(path, members, method=zipfile.ZIP_STORED):
             archive.writestr(name, content)
 
 
-def test_every_bit_is_as_numpy_reads_it(path):
+def test_arrays_are_those_that_numpy_reads(path):
     arrays = read_npz(path)
     assert list(arrays) == list(ARRAYS)
     with np.load(path) as expected:
@@ -60,9 +60,9 @@ def test_every_bit_is_as_numpy_reads_it(path):
             assert array.flags.f_contiguous == expected[name].flags.f_contiguous
 
 
-def test_some_arrays_or_one_after_the_other(path):
+def test_reading_some_arrays_or_one_at_a_time(path):
     assert list(read_npz(path, ["text", "one"])) == ["text", "one"]
-    with Archive(path) as archive:
+    with NpzArchive(path) as archive:
         assert archive.names == list(ARRAYS)
         assert_array_equal(archive.read("whole"), ARRAYS["whole"])
         assert_array_equal(archive.read("whole"), ARRAYS["whole"])
@@ -78,17 +78,17 @@ def test_some_arrays_or_one_after_the_other(path):
         npy(shape="(3, 1)", order="True"),
     ],
 )
-def test_other_writers_headers(tmp_path, content):
+def test_headers_of_other_writers(tmp_path, content):
     write_zip(tmp_path / "x.npz", {"x.npy": content})
     assert_array_equal(read_npz(tmp_path / "x.npz")["x"].ravel(), [0, 0, 0])
 
 
-def test_members_that_are_no_arrays_are_passed_over(tmp_path):
+def test_members_that_are_no_arrays_are_ignored(tmp_path):
     write_zip(tmp_path / "x.npz", {"x.npy": npy(), "READ ME": b"!", "folder/": b""})
     assert list(read_npz(tmp_path / "x.npz")) == ["x"]
 
 
-def test_memory_is_that_of_the_array(tmp_path):
+def test_peak_memory_is_that_of_the_array(tmp_path):
     X = RANDOM.integers(0, 50, (1_000_000, 4))
     np.savez_compressed(tmp_path / "x.npz", x=X)
     tracemalloc.start()
@@ -150,7 +150,7 @@ def test_code_in_a_pickle_never_runs(tmp_path, monkeypatch, descr):
     ],
 )
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_arrays_that_are_refused(tmp_path, content, message, method):
+def test_invalid_arrays(tmp_path, content, message, method):
     write_zip(tmp_path / "x.npz", {"x.npy": content}, method)
     with pytest.raises(FileFormatError, match=message):
         read_npz(tmp_path / "x.npz")
@@ -159,7 +159,7 @@ def test_arrays_that_are_refused(tmp_path, content, message, method):
 @pytest.mark.parametrize(
     "name", ["../x.npy", "/x.npy", "a/../../x.npy", "a\\..\\x.npy", "C:x.npy", "..", "x\0.npy"]
 )
-def test_names_that_point_elsewhere(tmp_path, name):
+def test_path_traversal(tmp_path, name):
     stand_in = "#" * len(name)
     write_zip(tmp_path / "x.npz", {stand_in: npy()})
     raw = (tmp_path / "x.npz").read_bytes().replace(stand_in.encode(), name.encode())
@@ -168,7 +168,7 @@ def test_names_that_point_elsewhere(tmp_path, name):
         read_npz(tmp_path / "x.npz")
 
 
-def test_a_name_twice(tmp_path):
+def test_duplicate_names(tmp_path):
     write_zip(tmp_path / "x.npz", {"x.npy": npy(), "y.npy": npy()})
     raw = (tmp_path / "x.npz").read_bytes().replace(b"y.npy", b"x.npy")
     (tmp_path / "x.npz").write_bytes(raw)
@@ -177,21 +177,21 @@ def test_a_name_twice(tmp_path):
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compressions(tmp_path, method):
+def test_unsupported_compression(tmp_path, method):
     write_zip(tmp_path / "x.npz", {"x.npy": npy()}, method)
     with pytest.raises(FileFormatError, match=rf"method {method}, and only 0 \(stored\)"):
         read_npz(tmp_path / "x.npz")
 
 
 def alter_entry(path, field, value):
-    """Change a 4-byte field of the first member in the archive's own list."""
+    """Change a 4-byte field of the first member in the central directory."""
     offset = {"flags": 8, "compressed": 20, "declared": 24}[field]
     raw = bytearray(path.read_bytes())
     struct.pack_into("<I", raw, raw.index(b"PK\x01\x02") + offset, value)
     path.write_bytes(raw)
 
 
-def test_an_encrypted_member(tmp_path):
+def test_encrypted_member(tmp_path):
     write_zip(tmp_path / "x.npz", {"x.npy": npy()})
     alter_entry(tmp_path / "x.npz", "flags", 1)
     with pytest.raises(FileFormatError, match="is encrypted. Save it with numpy.savez"):
@@ -199,7 +199,7 @@ def test_an_encrypted_member(tmp_path):
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_a_member_cannot_claim_more_than_deflate_could_do(tmp_path, method):
+def test_declared_size_beyond_the_ratio_of_deflate(tmp_path, method):
     content = npy(shape="(400000000,)", content=b"")
     write_zip(tmp_path / "x.npz", {"x.npy": content}, method)
     alter_entry(tmp_path / "x.npz", "declared", len(content) + 3_200_000_000)
@@ -207,14 +207,14 @@ def test_a_member_cannot_claim_more_than_deflate_could_do(tmp_path, method):
         read_npz(tmp_path / "x.npz")
 
 
-def test_a_member_cannot_claim_more_than_the_file_has(tmp_path):
+def test_declared_size_beyond_the_file(tmp_path):
     write_zip(tmp_path / "x.npz", {"x.npy": npy()}, zipfile.ZIP_DEFLATED)
     alter_entry(tmp_path / "x.npz", "compressed", 10**9)
     with pytest.raises(FileFormatError, match="members claim 1,000,000,000 bytes of the file's"):
-        Archive(tmp_path / "x.npz")
+        NpzArchive(tmp_path / "x.npz")
 
 
-def test_a_claim_that_deflate_could_keep_but_does_not(tmp_path):
+def test_declared_size_beyond_the_content(tmp_path):
     content = npy(shape="(1000,)", content=bytes(80))
     write_zip(tmp_path / "x.npz", {"x.npy": content}, zipfile.ZIP_DEFLATED)
     alter_entry(tmp_path / "x.npz", "declared", len(content) - 80 + 8000)
@@ -222,12 +222,12 @@ def test_a_claim_that_deflate_could_keep_but_does_not(tmp_path):
         read_npz(tmp_path / "x.npz")
 
 
-def test_real_zeros_are_not_taken_for_a_bomb(tmp_path):
+def test_highly_compressible_arrays_are_no_zip_bombs(tmp_path):
     np.savez_compressed(tmp_path / "x.npz", x=np.zeros(2_000_000))
     assert not read_npz(tmp_path / "x.npz")["x"].any()
 
 
-def test_more_than_memory_has(tmp_path, monkeypatch):
+def test_arrays_beyond_memory(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "x.npz", x=np.zeros(1000), y=np.zeros(1000))
     sp.save_npz(tmp_path / "m.npz", sp.eye_array(900, format="coo"))
     monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 9000.0)
@@ -237,21 +237,21 @@ def test_more_than_memory_has(tmp_path, monkeypatch):
     with pytest.raises(MemoryBudgetError, match="its matrix needs"):
         read_sparse_npz(tmp_path / "m.npz")
     monkeypatch.setattr(memory, "memory_budget_bytes", lambda _: 8000.0)
-    with Archive(tmp_path / "x.npz") as archive, pytest.raises(MemoryBudgetError, match="'x'"):
+    with NpzArchive(tmp_path / "x.npz") as archive, pytest.raises(MemoryBudgetError, match="'x'"):
         archive.read("x")
 
 
-def test_an_array_that_is_not_there(path):
+def test_missing_array(path):
     with pytest.raises(FileFormatError, match="has no array 'feats'. It has: matrix, by_column"):
         read_npz(path, ["feats"])
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_npz(tmp_path / "x.npz")
 
 
-def test_truncations_are_noticed(path):
+def test_truncated_files(path):
     whole = path.read_bytes()
     for length in [*range(0, len(whole), 61), len(whole) - 1]:
         path.write_bytes(whole[:length])
@@ -259,7 +259,7 @@ def test_truncations_are_noticed(path):
             read_npz(path)
 
 
-def test_a_flipped_bit_in_a_number_is_noticed(path):
+def test_flipped_bits(path):
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo("matrix.npy")
@@ -281,7 +281,7 @@ WHOLE = [saved(save, a=np.arange(40), b=np.eye(3)) for save in SAVE.values()]
 
 
 @given(st.data(), st.sampled_from(WHOLE))
-def test_mutations_are_refused_or_do_not_matter(tmp_path_factory, data, whole):
+def test_mutated_files_are_refused_or_read_correctly(tmp_path_factory, data, whole):
     altered = bytearray(whole)
     for _ in range(data.draw(st.integers(1, 4))):
         position = data.draw(st.integers(0, len(altered) - 1))
@@ -298,7 +298,7 @@ def test_mutations_are_refused_or_do_not_matter(tmp_path_factory, data, whole):
 
 
 @given(st.binary(max_size=200))
-def test_noise_is_refused(tmp_path_factory, noise):
+def test_random_bytes(tmp_path_factory, noise):
     path = tmp_path_factory.mktemp("noise") / "noise"
     path.write_bytes(noise)
     with pytest.raises(FileFormatError):
@@ -321,7 +321,7 @@ def test_sparse_matrices(tmp_path, kind, compressed, form):
     assert_array_equal(matrix.toarray(), expected.toarray())
 
 
-def test_ones_take_a_byte_each(tmp_path):
+def test_matrices_of_ones_are_int8(tmp_path):
     expected = sp.coo_array((np.ones(3), ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
     sp.save_npz(tmp_path / "m.npz", expected)
     matrix = read_sparse_npz(tmp_path / "m.npz")
@@ -384,7 +384,7 @@ def put(array, position, value):
         ("csc", lambda p: {"indices": put(p["indices"], 2, 30)}, "'indices' entry 2: 30 is out"),
     ],
 )  # fmt: skip
-def test_matrices_that_are_refused(tmp_path, kind, change, message):
+def test_invalid_matrices(tmp_path, kind, change, message):
     parts = sparse_parts(kind)
     np.savez(tmp_path / "m.npz", **(parts | change(parts)))
     with pytest.raises(FileFormatError, match=message) as caught:
@@ -394,7 +394,7 @@ def test_matrices_that_are_refused(tmp_path, kind, change, message):
 
 
 @pytest.mark.parametrize("missing", ["format", "shape", "data", "indices", "indptr"])
-def test_matrices_with_a_part_missing(tmp_path, missing):
+def test_matrices_with_missing_arrays(tmp_path, missing):
     parts = sparse_parts("csr")
     del parts[missing]
     np.savez(tmp_path / "m.npz", **parts)

@@ -1,8 +1,9 @@
-"""Data sets that come with the package: a graph in a compact form that loses nothing.
+"""Data sets that come with the package, in a compact lossless format.
 
-A bundle is a tensor file (`heatgraph._io.tensor_file`) under xz. Features are kept by column, since
-a word's values resemble each other, and each row number as its distance from the one before, modulo
-2^16; edges likewise, by node, each once. ``scripts/bundle_datasets.py`` makes them.
+A bundle is a tensor file (`heatgraph._io.tensor_file`) compressed with xz. Features are stored by
+column, where values of a word resemble each other; edges are stored once each, by row of the upper
+triangle. Both are delta-encoded: an index is stored as its difference from the previous one, modulo
+2^16. ``scripts/bundle_datasets.py`` writes the bundles.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from heatgraph.graph import Graph
 
 KIND = "Dataset"
 SUFFIX = ".heatgraph.xz"
-# Numbers of nodes are kept in two bytes.
-MOST_NODES = 1 << 16
+# Nodes are indexed by uint16.
+MAX_NODES = 1 << 16
 
 Array = npt.NDArray[Any]
 
 
-def bundled(name: str) -> Dataset:
-    """Read a data set that comes with the package."""
+def load_bundle(name: str) -> Dataset:
+    """Load a data set that comes with the package."""
     file = resources.files("heatgraph.datasets") / "files" / (name + SUFFIX)
     with resources.as_file(file) as path:
         return read_bundle(path)
 
 
 def read_bundle(path: Path) -> Dataset:
-    """Read what `write_bundle` wrote."""
+    """Read a bundle that `write_bundle` wrote."""
     content, tensors = tensors_from_bytes(lzma.decompress(path.read_bytes()), KIND, path)
     features = None
     if "feature_counts" in tensors:
         shape = (content["nodes"], len(tensors["feature_counts"]))
-        features = sp.csr_array(_matrix(tensors, "feature", shape[::-1]).T)
-    upper = sp.csr_array(_matrix(tensors, "edge", (content["nodes"],) * 2))
+        features = sp.csr_array(_delta_decode(tensors, "feature", shape[::-1]).T)
+    upper = sp.csr_array(_delta_decode(tensors, "edge", (content["nodes"],) * 2))
     labels = np.array(content["classes"])[tensors["labels"]]
     labels[tensors["labels"] < 0] = -1
     split = Split(*(tensors[part].astype(np.int64) for part in ("train", "val", "test")))
@@ -54,18 +55,18 @@ def read_bundle(path: Path) -> Dataset:
 
 
 def write_bundle(path: str | Path, data: Dataset, provenance: str) -> None:
-    """Write a data set in the form that `read_bundle` reads."""
+    """Write a data set as a bundle."""
     graph, split, labels = data.graph, data.split, np.asarray(data.labels)
-    if graph.num_nodes > MOST_NODES or graph.weights is not None:
-        raise ValueError(f"a bundle holds up to {MOST_NODES:,} nodes, and edges without weights")
-    known = labels.astype(str) != "-1"
-    classes, codes = np.unique(labels[known]), np.full(graph.num_nodes, -1)
-    codes[known] = np.searchsorted(classes, labels[known])
+    if graph.num_nodes > MAX_NODES or graph.weights is not None:
+        raise ValueError(f"a bundle holds up to {MAX_NODES:,} nodes, and edges without weights")
+    labelled = labels.astype(str) != "-1"
+    classes, codes = np.unique(labels[labelled]), np.full(graph.num_nodes, -1)
+    codes[labelled] = np.searchsorted(classes, labels[labelled])
     parts = {part: getattr(split, part).astype(np.uint16) for part in ("train", "val", "test")}
     tensors = parts | {"labels": codes.astype(np.int8)}
-    tensors |= _tensors("edge", sp.triu(graph.adjacency, format="csr"))
+    tensors |= _delta_encode("edge", sp.triu(graph.adjacency, format="csr"))
     if graph.features is not None:
-        tensors |= _tensors("feature", sp.csr_array(graph.features.T))
+        tensors |= _delta_encode("feature", sp.csr_array(graph.features.T))
     content = {
         "nodes": graph.num_nodes,
         "classes": classes.tolist(),
@@ -77,8 +78,8 @@ def write_bundle(path: str | Path, data: Dataset, provenance: str) -> None:
         )
 
 
-def _tensors(name: str, matrix: sp.csr_array) -> dict[str, Array]:
-    """A matrix by rows: entries per row, distances between column numbers, values if not all 1."""
+def _delta_encode(name: str, matrix: sp.csr_array) -> dict[str, Array]:
+    """Encode a matrix: entries per row, differences of column indices, values if not all 1."""
     matrix.sort_indices()
     columns = matrix.indices.astype(np.uint16)
     tensors = {
@@ -90,8 +91,9 @@ def _tensors(name: str, matrix: sp.csr_array) -> dict[str, Array]:
     return tensors
 
 
-def _matrix(tensors: dict[str, Array], name: str, shape: tuple[int, int]) -> sp.csr_array:
+def _delta_decode(tensors: dict[str, Array], name: str, shape: tuple[int, int]) -> sp.csr_array:
+    """Decode a matrix that `_delta_encode` encoded."""
     columns = np.cumsum(tensors[f"{name}_steps"], dtype=np.uint16).astype(np.int32)
     values = tensors.get(f"{name}_values", np.ones(len(columns), dtype=np.float32))
-    starts = np.concatenate([[0], np.cumsum(tensors[f"{name}_counts"], dtype=np.int64)])
-    return sp.csr_array((values, columns, starts), shape=shape)
+    indptr = np.concatenate([[0], np.cumsum(tensors[f"{name}_counts"], dtype=np.int64)])
+    return sp.csr_array((values, columns, indptr), shape=shape)

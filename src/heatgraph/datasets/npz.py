@@ -1,14 +1,14 @@
-"""Reader of NumPy's .npz archives that trusts no number in a file before it is checked.
+"""Reader of NumPy's .npz archives that validates every header before it allocates memory.
 
-An archive is a zip file with a member ``NAME.npy`` per array: a header that tells the dtype and the
-shape, then the numbers. Before memory is asked for, all of these have to agree:
+An archive is a zip file with a member ``NAME.npy`` per array: a header with dtype and shape, then
+the data. Before an array is allocated, all of these must hold:
 
     header + itemsize * n_1 * ... * n_k  =  declared size of the member
     declared size  <=  1032 * compressed size                    (the most that deflate can do)
     sum of compressed sizes  <=  size of the file
 
-Then just as many bytes are read, straight into the array, so that reading takes the array's own
-memory and a block more. Nothing is unpickled and nothing is written to disk.
+Exactly that many bytes are then read into the array, so that reading takes the memory of the array
+and one block. Nothing is unpickled and nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from heatgraph.errors import FileFormatError, InputError
 
 Array = npt.NDArray[Any]
 
-# Bytes that are read at a time.
+# Bytes per read.
 BLOCK_BYTES = 1 << 20
-# Deflate needs at least 2 bits for 258 bytes; small members have a few bytes besides.
+# Deflate encodes at most 258 bytes in 2 bits; the slack covers headers of small members.
 DEFLATE_RATIO, DEFLATE_SLACK = 1032, 1024
-# NumPy's own headers have 118 bytes, or some more; its reader has the same limit.
-LONGEST_HEADER = 10_000
-MOST_DIMENSIONS = 32
-LONGEST_SIDE = 2**62
+# NumPy writes headers of 118 bytes or a few more; its reader has the same limit.
+MAX_HEADER_BYTES = 10_000
+MAX_DIMENSIONS = 32
+MAX_SIDE = 2**62
 
 _ENCRYPTED = 0x1
 _PLAIN_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|[SU][1-9]\d{0,6})")
-# An entry of a header without its blanks. No part of it can be matched in two ways, so that a
-# hostile header takes no longer than another. Python 2 wrote 7L for 7.
-_ENTRY = (
+# An item of a header, without white space. The pattern is unambiguous, so that no header makes it
+# backtrack. Python 2 wrote 7L for 7.
+_HEADER_ITEM = (
     r"['\"](descr|fortran_order|shape)['\"]:"
     r"(['\"][^'\"]*['\"]|True|False|\((?:\d{1,19}L?(?:,|(?=\))))*\)),?"
 )
-_HEADER = re.compile(r"\{(?:" + _ENTRY + r"){3}\}")
-_DAMAGE = (
+_HEADER = re.compile(r"\{(?:" + _HEADER_ITEM + r"){3}\}")
+_ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, OverflowError, NotImplementedError,
     RuntimeError, ValueError,
 )  # fmt: skip
@@ -59,17 +59,17 @@ _DAMAGE = (
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the header of an array says, checked against the size of its member."""
+    """The header of an array, checked against the size of its member."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     order: Literal["C", "F"]
 
 
-class Archive:
+class NpzArchive:
     """An open .npz archive, whose arrays are read one at a time.
 
-    Opening it reads the list of its members alone.
+    Opening it reads the list of members only.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Archive:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.savez(f"{folder}/two.npz", a=np.arange(3), b=np.eye(2))
-    ...     with Archive(f"{folder}/two.npz") as archive:
+    ...     with NpzArchive(f"{folder}/two.npz") as archive:
     ...         print(archive.names, archive.read("a"))
     ['a', 'b'] [0 1 2]
     """
@@ -89,14 +89,14 @@ class Archive:
         self.path = Path(path)
         self._file = self.path.open("rb")
         try:
-            with self._damage():
+            with self._zip_errors():
                 self._zip = zipfile.ZipFile(self._file)
-            self._members = self._checked_members()
+            self._members = self._read_members()
         except BaseException:
             self._file.close()
             raise
 
-    def __enter__(self) -> Archive:
+    def __enter__(self) -> NpzArchive:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,14 +109,14 @@ class Archive:
         return list(self._members)
 
     def size(self, name: str) -> int:
-        """Bytes that an array takes, by the archive's own list, which reading checks."""
+        """Size of an array in bytes, as the archive declares it; reading checks it."""
         return self._member(name).file_size
 
     def read(self, name: str) -> Array:
         """Read one array."""
         info = self._member(name)
         require_memory(f"{self.path}: array {name!r}", info.file_size)
-        with self._damage(), self._zip.open(info) as member:
+        with self._zip_errors(), self._zip.open(info) as member:
             layout = self._layout(name, member, info.file_size)
             flat = np.empty(math.prod(layout.shape), dtype=layout.dtype)
             self._fill(member, flat)
@@ -129,13 +129,13 @@ class Archive:
 
     def _member(self, name: str) -> zipfile.ZipInfo:
         if name not in self._members:
-            there = ", ".join(self.names[:20]) or "nothing"
+            present = ", ".join(self.names[:20]) or "nothing"
             raise FileFormatError(
-                f"{self.path} has no array {name!r}. It has: {there}. Is it the right file?"
+                f"{self.path} has no array {name!r}. It has: {present}. Is it the right file?"
             )
         return self._members[name]
 
-    def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
+    def _read_members(self) -> dict[str, zipfile.ZipInfo]:
         members: dict[str, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
             self._check_name(info.orig_filename)
@@ -170,17 +170,18 @@ class Archive:
                 f"{where} is compressed by method {info.compress_type}, and only 0 (stored) and 8 "
                 "(deflate) are read. Save it with numpy.savez or numpy.savez_compressed."
             )
-        most = info.compress_size
+        capacity = info.compress_size
         if info.compress_type == zipfile.ZIP_DEFLATED:
-            most = DEFLATE_RATIO * most + DEFLATE_SLACK
-        if info.file_size > most:
+            capacity = DEFLATE_RATIO * capacity + DEFLATE_SLACK
+        if info.file_size > capacity:
             raise FileFormatError(
                 f"{where} is incomplete or damaged: it claims {info.file_size:,} bytes, and "
-                f"its {info.compress_size:,} bytes in the file hold at most {most:,}. Get it again."
+                f"its {info.compress_size:,} bytes in the file hold at most {capacity:,}. Get it "
+                "again."
             )
 
     def _layout(self, name: str, member: IO[bytes], size: int) -> _Layout:
-        """Read an array's header, and see that its numbers fill the member."""
+        """Read an array's header and check that its data fill the member."""
         where = f"{self.path}: array {name!r}"
         start = member.read(8)
         version = tuple(start[6:])
@@ -190,10 +191,10 @@ class Archive:
             )
         prefix = member.read(2 if version == (1, 0) else 4)
         length = int.from_bytes(prefix, "little")
-        if length > LONGEST_HEADER:
+        if length > MAX_HEADER_BYTES:
             raise FileFormatError(
-                f"{where} has a header of {length:,} bytes, where {LONGEST_HEADER:,} are more than "
-                "enough. Get it again."
+                f"{where} has a header of {length:,} bytes, where {MAX_HEADER_BYTES:,} are more "
+                "than enough. Get it again."
             )
         layout = _read_header(where, member.read(length).decode("latin1"))
         content = math.prod(layout.shape) * layout.dtype.itemsize
@@ -205,7 +206,7 @@ class Archive:
         return layout
 
     def _fill(self, member: IO[bytes], flat: Array) -> None:
-        """Read all numbers; with the last of them, zipfile compares the checksum."""
+        """Read the data; zipfile compares the checksum at the end."""
         target = flat.view(np.uint8).data
         filled = 0
         while filled < len(target):
@@ -216,13 +217,13 @@ class Archive:
             filled += len(block)
 
     @contextmanager
-    def _damage(self) -> Iterator[None]:
-        """Tell what zipfile stumbles upon in the words of this package."""
+    def _zip_errors(self) -> Iterator[None]:
+        """Translate errors of zipfile."""
         try:
             yield
         except FileFormatError:
             raise
-        except _DAMAGE as error:
+        except _ZIP_ERRORS as error:
             raise FileFormatError(
                 f"{self.path} is incomplete or damaged: {error}. Get it again."
             ) from error
@@ -231,8 +232,8 @@ class Archive:
 def read_npz(path: str | Path, names: Iterable[str] | None = None) -> dict[str, Array]:
     """Read arrays of an .npz archive, by default all of them.
 
-    As `numpy.load`, but only plain numbers, booleans and texts of fixed length are read; an
-    archive that is damaged, or claims more than it holds or memory has, is refused.
+    As `numpy.load`, but only numbers, booleans and texts of fixed length are read. An archive that
+    is damaged, declares more than it holds or does not fit into memory is refused.
 
     Examples
     --------
@@ -242,17 +243,17 @@ def read_npz(path: str | Path, names: Iterable[str] | None = None) -> dict[str, 
     ...     read_npz(f"{folder}/two.npz", ["a"])
     {'a': array([0, 1, 2])}
     """
-    with Archive(path) as archive:
-        wanted = archive.names if names is None else list(names)
-        require_memory(f"{path}: its arrays", sum(archive.size(name) for name in wanted))
-        return {name: archive.read(name) for name in wanted}
+    with NpzArchive(path) as archive:
+        selected = archive.names if names is None else list(names)
+        require_memory(f"{path}: its arrays", sum(archive.size(name) for name in selected))
+        return {name: archive.read(name) for name in selected}
 
 
 def read_sparse_npz(path: str | Path) -> sp.csr_array | sp.csc_array | sp.coo_array:
     """Read a matrix that `scipy.sparse.save_npz` wrote, in csr, csc or coo format.
 
-    Every index is checked. The matrix is as in the file, duplicates and order included, but values
-    that are all 1 take a byte each. At its most, reading takes the memory of the file's arrays.
+    Every index is checked. Entries keep their order and duplicates. Values that are all 1 are
+    returned as int8. Peak memory is the size of the arrays in the file.
 
     Examples
     --------
@@ -263,7 +264,7 @@ def read_sparse_npz(path: str | Path) -> sp.csr_array | sp.csc_array | sp.coo_ar
     >>> matrix.format, matrix.nnz, matrix.dtype
     ('coo', 3, dtype('int8'))
     """
-    with Archive(path) as archive:
+    with NpzArchive(path) as archive:
         kind = _matrix_format(archive)
         shape = _matrix_shape(archive)
         index_names = ("row", "col") if kind == "coo" else ("indices", "indptr")
@@ -286,7 +287,7 @@ def read_sparse_npz(path: str | Path) -> sp.csr_array | sp.csc_array | sp.coo_ar
 def _read_header(where: str, text: str) -> _Layout:
     shown = text[:200].strip()
     text = re.sub(r"\s+", "", text)
-    entries = dict(re.findall(_ENTRY, text)) if _HEADER.fullmatch(text) else {}
+    entries = dict(re.findall(_HEADER_ITEM, text)) if _HEADER.fullmatch(text) else {}
     if len(entries) != 3:
         raise FileFormatError(
             f"{where} is not an array of plain numbers, booleans or texts: its header is {shown!r}."
@@ -297,7 +298,7 @@ def _read_header(where: str, text: str) -> _Layout:
     if (
         entries["shape"][0] != "("
         or entries["fortran_order"] not in ("True", "False")
-        or len(shape) > MOST_DIMENSIONS
+        or len(shape) > MAX_DIMENSIONS
         or bytes_without_zeros >= 2**63
     ):
         raise FileFormatError(f"{where} has a header that fits no array: {shown!r}. Get it again.")
@@ -318,8 +319,8 @@ def _plain_type(where: str, code: str) -> np.dtype[Any]:
     return np.dtype(code)
 
 
-def _matrix_format(archive: Archive) -> str:
-    """Read which of SciPy's formats a matrix is in; older versions wrote it as bytes."""
+def _matrix_format(archive: NpzArchive) -> str:
+    """Read the sparse format of a matrix; older versions of SciPy wrote it as bytes."""
     kind = archive.read("format")
     text = ""
     if kind.shape == () and kind.dtype.kind in "SU":
@@ -332,18 +333,18 @@ def _matrix_format(archive: Archive) -> str:
     return text
 
 
-def _matrix_shape(archive: Archive) -> tuple[int, int]:
+def _matrix_shape(archive: NpzArchive) -> tuple[int, int]:
     shape = archive.read("shape")
     sides = tuple(shape.tolist()) if shape.shape == (2,) and shape.dtype.kind in "iu" else ()
-    if not sides or min(sides) < 0 or max(sides) > LONGEST_SIDE:
+    if not sides or min(sides) < 0 or max(sides) > MAX_SIDE:
         raise FileFormatError(
-            f"{archive.path}: 'shape' must be two whole numbers in 0..{LONGEST_SIDE}. Got "
+            f"{archive.path}: 'shape' must be two whole numbers in 0..{MAX_SIDE}. Got "
             f"{sides or shape.dtype}."
         )
     return sides[0], sides[1]
 
 
-def _matrix_values(archive: Archive) -> Array:
+def _matrix_values(archive: NpzArchive) -> Array:
     data = archive.read("data")
     if data.ndim != 1 or data.dtype.kind not in "biuf":
         raise FileFormatError(
@@ -356,7 +357,7 @@ def _matrix_values(archive: Archive) -> Array:
     return data.astype(data.dtype.newbyteorder("="), copy=False)
 
 
-def _index_array(archive: Archive, name: str) -> Array:
+def _index_array(archive: NpzArchive, name: str) -> Array:
     index = archive.read(name)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise FileFormatError(
@@ -377,12 +378,12 @@ def _check_coordinates(row: Array, col: Array, count: int, shape: tuple[int, int
 
 
 def _check_compressed(indices: Array, indptr: Array, count: int, shape: tuple[int, int]) -> None:
-    """Check the index arrays of a matrix by rows, or of a transposed one by columns."""
+    """Check the index arrays of a CSR matrix, or of a CSC matrix with its shape reversed."""
     if len(indptr) != shape[0] + 1:
         raise InputError(f"'indptr' must have {shape[0] + 1:,} entries. Got {len(indptr):,}.")
-    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
-    if indptr[0] != 0 or len(falls):
-        at = 0 if indptr[0] != 0 else falls[0] + 1
+    decreases = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(decreases):
+        at = 0 if indptr[0] != 0 else decreases[0] + 1
         raise InputError(
             f"'indptr' must start at 0 and never fall. Got {indptr[at]} at position {at}."
         )
