@@ -17,9 +17,9 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.learning._labels import Labels
-from heatgraph.tables.graphs import from_tables
-from heatgraph.tables.reading import read_source
-from heatgraph.tables.writing import predictions_table, table_form, write_dataset, write_table
+from heatgraph.tables.files import read_table_file
+from heatgraph.tables.from_tables import from_tables
+from heatgraph.tables.writing import predictions_table, table_format, write_dataset, write_table
 
 TABLE = pa.table({"id": ["a", "b"], "x": [0.5, 1.0], "label": ["u", None]})
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -47,7 +47,7 @@ class TestForms:
         ],
     )  # fmt: skip
     def test_the_name_tells(self, name, form):
-        assert table_form(name) == form
+        assert table_format(name) == form
 
     @pytest.mark.parametrize(
         "name", ["p", "p.gz", "p.parquet.gz", "p.xlsx", ".csv", "p.csv.zip", "p.tar.gz", "csv"]
@@ -62,8 +62,8 @@ class TestForms:
     )
     def test_every_form_is_read_back(self, name, tmp_path):
         write_table(TABLE, tmp_path / name)
-        source = read_source(tmp_path / name, lambda names: ["id", "label"], 1e9)
-        assert source.table.to_pydict() == TABLE.to_pydict()
+        source = read_table_file(tmp_path / name, lambda names: ["id", "label"], 1e9)
+        assert source.arrow.to_pydict() == TABLE.to_pydict()
 
     def test_quotation_marks_only_where_needed(self, tmp_path):
         write_table(TABLE, tmp_path / "p.csv")
@@ -89,7 +89,7 @@ class TestForms:
         write_table(pa.table([pa.array(["x"])] * len(columns), names=columns), path)
         if all(name.replace("1", "").strip() == "" for name in columns):
             return  # numbers or nothing, which are no header
-        assert read_source(path, lambda names: [], 1e9).table.column_names == columns
+        assert read_table_file(path, lambda names: [], 1e9).arrow.column_names == columns
 
 
 class TestWholeOrNot:
