@@ -9,12 +9,13 @@ import pyarrow.parquet
 
 
 def read_rows(path):
+    """Rows of a CSV file as dictionaries."""
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def read_predictions(path):
-    """Names of the nodes, predictions and probabilities (n, C) in a table of predictions."""
+    """Node ids, predictions and probabilities (n, C) of a prediction file."""
     table = pa.parquet.read_table(path) if path.suffix == ".parquet" else None
     if table is None:
         tabs = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.name else ",")
@@ -35,7 +36,7 @@ def shuffle_table(name, seed, columns=True):
 
 
 def add_split(folder, seed=3):
-    """Give every labelled node of the tables a part."""
+    """Assign the labelled nodes to train, val and test at random."""
     rows = read_rows(folder / "nodes.csv")
     rng = np.random.default_rng(seed)
     for row in rows:

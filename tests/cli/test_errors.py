@@ -151,7 +151,7 @@ CASES = {
     "an output that is a folder": (
         unchanged, ("fit", "nodes.csv", "edges.csv", "-m", "."), ". is a folder or a device.",
     ),
-    "an output of unknown form": (
+    "an output of unknown format": (
         unchanged, ("fit", "nodes.csv", "edges.csv", "-o", "p.xlsx"),
         "p.xlsx: the name of a table must end in .csv, .tsv,",
     ),
@@ -171,7 +171,7 @@ CASES = {
     "no folder for the plot": (
         unchanged, ("demo", "--plot", "nowhere/plot.png"), "there is no folder nowhere. Make it",
     ),
-    "a plot of unknown form": (
+    "a plot of unknown format": (
         unchanged, ("demo", "--plot", "plot.gif"), "plot.gif: the name of a plot must end in .png",
     ),
 }  # fmt: skip

@@ -127,21 +127,21 @@ def test_predictions_are_those_of_the_python_api(folder, run):
     assert header == ",".join(["id", "prediction", "probability", *classes])
 
 
-@pytest.mark.parametrize("form", [".tsv", ".csv.gz", ".tsv.gz", ".parquet"])
-def test_every_file_format_gives_the_same_predictions(folder, run, form):
+@pytest.mark.parametrize("suffix", [".tsv", ".csv.gz", ".tsv.gz", ".parquet"])
+def test_every_file_format_gives_the_same_predictions(folder, run, suffix):
     run("fit", *TABLES, *FIXED, "-o", "p.csv", "-m", "model")
     for name in ("nodes", "edges"):
         table = pa.csv.read_csv(f"{name}.csv")
-        if form == ".parquet":
-            pa.parquet.write_table(table, f"{name}{form}")
+        if suffix == ".parquet":
+            pa.parquet.write_table(table, f"{name}{suffix}")
             continue
         text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-        text = text.replace(",", "\t") if "tsv" in form else text
-        raw = gzip.compress(text.encode()) if form.endswith(".gz") else text.encode()
-        (folder / f"{name}{form}").write_bytes(raw)
-    done = run("fit", f"nodes{form}", f"edges{form}", *FIXED, "-o", f"q{form}", "-m", "other")
+        text = text.replace(",", "\t") if "tsv" in suffix else text
+        raw = gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode()
+        (folder / f"{name}{suffix}").write_bytes(raw)
+    done = run("fit", f"nodes{suffix}", f"edges{suffix}", *FIXED, "-o", f"q{suffix}", "-m", "other")
     assert done.code == 0, done.err
-    ours, theirs = read_predictions(folder / "p.csv"), read_predictions(folder / f"q{form}")
+    ours, theirs = read_predictions(folder / "p.csv"), read_predictions(folder / f"q{suffix}")
     assert ours[:2] == theirs[:2]
     # Arrow wrote the Parquet table from the texts, so features are the same numbers.
     np.testing.assert_array_equal(ours[2], theirs[2])
@@ -169,10 +169,10 @@ def test_ids_of_19_digits_are_exact(folder, run):
         text = (folder / name).read_text(encoding="utf-8")
         text = re.sub(r"\bn(\d+)", lambda match: str(base + int(match[1])), text)
         (folder / name).write_text(text, encoding="utf-8")
-    for form in (".csv", ".parquet"):
-        done = run("fit", *TABLES, *FIXED, "-o", f"p{form}", "-m", "model")
+    for suffix in (".csv", ".parquet"):
+        done = run("fit", *TABLES, *FIXED, "-o", f"p{suffix}", "-m", "model")
         assert done.code == 0, done.err
-        assert read_predictions(folder / f"p{form}")[0] == [base + at for at in range(100)]
+        assert read_predictions(folder / f"p{suffix}")[0] == [base + at for at in range(100)]
     done = run("explain", "model", *TABLES, "--node", base + 7, "--json")
     assert json.loads(done.out)["node"] == base + 7
 

@@ -46,10 +46,10 @@ def test_write_errors_name_the_file(output, folder, run, monkeypatch):
 
     monkeypatch.setattr("heatgraph.tables.writing.write_table", full)
     done = run(*FIT, "-o", output, "-q")
-    kept = "standard output: No space left on device."
+    expected = "standard output: No space left on device."
     if output != "-":
-        kept = f"{output}: No space left on device. No file was left incomplete."
-    assert (done.code, done.out, done.err) == (1, "", f"heatgraph: {kept}\n")
+        expected = f"{output}: No space left on device. No file was left incomplete."
+    assert (done.code, done.out, done.err) == (1, "", f"heatgraph: {expected}\n")
 
 
 def test_a_link_to_an_input_is_an_input(folder, run):

@@ -41,15 +41,3 @@ def test_an_unreadable_file(read, monkeypatch):
 def test_a_device():
     with pytest.raises(InputError, match="/dev/null is a pipe or a device, and a table is read"):
         read_table_file(os.devnull, lambda names: [], 1e9)
-
-
-def test_missing_files(read, tmp_path):
-    read(PLAIN)
-    with pytest.raises(
-        InputError, match=r"nodes.cvs: there is no such file. Did you mean nodes.csv"
-    ):
-        read_table_file(tmp_path / "nodes.cvs", lambda names: [], 1e9)
-    with pytest.raises(InputError, match="there is no such file, and no folder"):
-        read_table_file(tmp_path / "no" / "nodes.csv", lambda names: [], 1e9)
-    with pytest.raises(InputError, match="there is no such file.$"):
-        read_table_file(tmp_path / "zzzzzzz", lambda names: [], 1e9)

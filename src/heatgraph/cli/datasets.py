@@ -105,8 +105,8 @@ def _show(reporter: Reporter, name: str, export: Path | None, suffix: str) -> No
         reporter.print(
             f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export, suffix)}"
         )
-    texts = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
-    reporter.json({"name": name, **statistics, "splits": splits, **texts, "wrote": written})
+    provenance = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
+    reporter.json({"name": name, **statistics, "splits": splits, **provenance, "wrote": written})
 
 
 def _fit_command(folder: Path, suffix: str) -> str:

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from heatgraph.tables.options import Directed, Duplicates
+from heatgraph.tables.options import Directed, Duplicates, TableOptions
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
-    from heatgraph.tables.options import TableOptions
 
 
 class Schemes(str, Enum):
@@ -215,7 +214,6 @@ class ColumnOptions:
     def table_options(self, memory: str | None, **more: Any) -> TableOptions:
         """Options of the reader; `more` are those that are not in this group."""
         from heatgraph.tables.input_table import has_table_suffix
-        from heatgraph.tables.options import TableOptions
 
         given = vars(self) | {"memory_budget": memory} | more
         features = given["features"]

@@ -27,7 +27,7 @@ COMMON_NAMES = {
     "feature": ("feature", "word", "term", "column", "feature_id"),
     "value": ("value", "count", "weight", "val"),
 }
-# Names that hold the answer, or part of it: such a column is a feature only if the user says so.
+# Columns with these names would leak the label: they are features only if the user names them.
 LABEL_LIKE_NAMES = {*COMMON_NAMES["label"], *COMMON_NAMES["split"]}
 # Position of a column that no name reveals.
 DEFAULT_POSITIONS = {"id": 0, "source": 0, "target": 1}
