@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from heatgraph.baselines.gnn.recipes import RECIPES
-from heatgraph.cli import (
+from heatgraph.cli.exit_codes import (
     CLOSED_PIPE,
     FAILED,
+    INTERNAL_ERROR,
     INTERRUPTED,
     NOT_CONVERGED,
-    OWN_ERROR,
     TERMINATED,
     WRONG_USE,
 )
@@ -91,7 +91,7 @@ def test_every_command_is_documented():
     listed = re.findall(r"^\| `heatgraph (\w+)", text, re.MULTILINE)
     assert listed == [command.name for command in app.registered_commands]
     codes = re.findall(r"^\| (\d+(?:, \d+)*) \|", text, re.MULTILINE)
-    known = (FAILED, WRONG_USE, NOT_CONVERGED, OWN_ERROR, INTERRUPTED, CLOSED_PIPE, TERMINATED)
+    known = (FAILED, WRONG_USE, NOT_CONVERGED, INTERNAL_ERROR, INTERRUPTED, CLOSED_PIPE, TERMINATED)
     assert {int(code) for entry in codes for code in entry.split(",")} == {0, *known}
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from heatgraph.schemes import Heat as Heat
     from heatgraph.schemes import PersonalizedPageRank as PersonalizedPageRank
     from heatgraph.schemes import RungeKutta4 as RungeKutta4
-    from heatgraph.tables.graphs import from_tables as from_tables
+    from heatgraph.tables.from_tables import from_tables as from_tables
 
 _HOMES = {
     "errors": "errors",
@@ -71,7 +71,7 @@ _HOMES = {
     "fraction_split": "datasets.splits",
     "column_split": "datasets.splits",
     "make_block_graph": "datasets.synthetic",
-    "from_tables": "tables.graphs",
+    "from_tables": "tables.from_tables",
     "from_networkx": "exchange.networkx",
     "from_pyg": "exchange.pyg",
     "from_dgl": "exchange.dgl",

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import start as start_process
 
+import heatgraph as hg
 from heatgraph.cli import main
 
 COMMAND = Path(sys.executable).with_name("heatgraph.exe" if os.name == "nt" else "heatgraph")
@@ -17,8 +19,8 @@ COLOURS = np.array(["red", "green", "blue"])
 
 
 @dataclass
-class Done:
-    """What a command left behind."""
+class Result:
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -26,7 +28,7 @@ class Done:
 
 
 def block_graph(n, d, seed=0):
-    """Three groups of nodes, most edges inside; their features, and the ends of their edges."""
+    """Labels, features, sources and targets of a graph of three blocks."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     X = rng.normal(size=(n, d))
@@ -38,8 +40,8 @@ def block_graph(n, d, seed=0):
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    """Tables of 100 nodes. The last three have no edge, one edge is there twice, one is a loop."""
+def tables(tmp_path_factory):
+    """Tables of 100 nodes: three are isolated, one edge is repeated, one is a self-loop."""
     folder = tmp_path_factory.mktemp("tables")
     y, X, src, dst = block_graph(100, 6)
     known = np.random.default_rng(1).random(100) < 0.6
@@ -55,26 +57,14 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
-def large(tmp_path_factory):
-    """Tables whose search takes ten seconds or so."""
-    folder = tmp_path_factory.mktemp("large")
-    y, X, src, dst = block_graph(6_000, 60)
-    rows = [f"{at},{y[at]},{','.join(f'{value:.2f}' for value in X[at])}" for at in range(6_000)]
-    edges = [f"{v},{w}" for v, w in zip(src, dst, strict=True)]
-    _write(folder / "nodes.csv", ",".join(["id", "label", *(f"f{at}" for at in range(60))]), rows)
-    _write(folder / "edges.csv", "source,target", edges)
-    return folder
-
-
 def _write(path, header, rows):
     path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
 
 
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    """A copy of the tables, and the place where commands run."""
-    for path in made.iterdir():
+def folder(tables, tmp_path, monkeypatch):
+    """A copy of the tables, which is the working directory."""
+    for path in tables.iterdir():
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -82,7 +72,7 @@ def folder(made, tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(monkeypatch, capfd):
-    """Run a command in this process, and leave no trace in it."""
+    """Run a command in this process, and restore its signal handlers."""
 
     def call(*arguments):
         numbers = (signal.SIGINT, signal.SIGTERM)
@@ -96,14 +86,14 @@ def run(monkeypatch, capfd):
             sys.unraisablehook = hook
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-        return Done(stop.value.code, *capfd.readouterr())
+        return Result(stop.value.code, *capfd.readouterr())
 
     return call
 
 
 @pytest.fixture
 def script():
-    """Where the installed command is."""
+    """Path of the installed command."""
     return COMMAND
 
 
@@ -115,19 +105,19 @@ def command():
         done = subprocess.run(
             [COMMAND, *map(str, arguments)], capture_output=True, encoding="utf-8", **options
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return Result(done.returncode, done.stdout, done.stderr)
 
     return call
 
 
 @pytest.fixture
 def start():
-    """Start the installed command, and see to it that it does not outlive the test."""
+    """Start the installed command; it is killed if it outlives the test."""
     started = []
 
     def call(*arguments, **options):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-        started.append(subprocess.Popen([COMMAND, *map(str, arguments)], **pipes))
+        started.append(start_process([COMMAND, *map(str, arguments)], **pipes))
         return started[-1]
 
     yield call
@@ -136,10 +126,17 @@ def start():
             process.kill()
 
 
+@pytest.fixture(scope="session")
+def fitted_model(tables, tmp_path_factory):
+    """A model of the tables with fixed settings."""
+    data = hg.from_tables(tables / "nodes.csv", tables / "edges.csv")
+    path = tmp_path_factory.mktemp("model") / "model"
+    model = hg.DGCClassifier(T=2.0, weight_decay=1e-3, random_state=0)
+    model.fit(data.graph, data.labels).save(path)
+    return path
+
+
 @pytest.fixture
-def model(folder, run):
-    """A model of the tables, with settings that were not searched for."""
-    done = run("fit", "nodes.csv", "edges.csv", "--T", 2, "--weight-decay", 1e-3, "-m", "model",
-               "-q")  # fmt: skip
-    assert done == Done(0, "", "")
-    return folder / "model"
+def model(fitted_model, folder):
+    """A copy of the fitted model, beside the tables."""
+    return shutil.copy(fitted_model, folder / "model")

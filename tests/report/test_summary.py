@@ -8,7 +8,8 @@ from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.report.summary import fit_summary, read_summary
-from heatgraph.tables.graphs import Options, read_tables
+from heatgraph.tables.from_tables import read_tables
+from heatgraph.tables.options import TableOptions
 
 NODES = {
     "id": ["a", "b", "c", "d", "e"],
@@ -22,7 +23,7 @@ EDGES = {"source": ["a", "a", "b", "c"], "target": ["b", "b", "a", "c"]}
 
 class TestReading:
     def test_counts(self):
-        summary = read_summary(read_tables(NODES, EDGES, Options()))
+        summary = read_summary(read_tables(NODES, EDGES, TableOptions()))
         assert summary == {
             "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
             "weighted": False, "features": 1,
@@ -30,8 +31,8 @@ class TestReading:
                 key: {"column": key, "guessed": True}
                 for key in ("id", "label", "split", "source", "target")
             },
-            "features_from": "x (guessed)",
-            "remarks": ["nodes: not used, being no numbers: title"],
+            "features_from": "x (detected)",
+            "remarks": ["nodes: not used (not numeric): title"],
             "classes": {"7": 2, "9": 1}, "unlabelled": 2,
             "split": {"train": 2, "val": 1, "test": 1},
         }  # fmt: skip
@@ -39,7 +40,7 @@ class TestReading:
 
     def test_without_labels_and_split(self):
         edges = EDGES | {"weight": [0.5, 0.5, 0.5, 2.0]}
-        summary = read_summary(read_tables({"id": NODES["id"]}, edges, Options()))
+        summary = read_summary(read_tables({"id": NODES["id"]}, edges, TableOptions()))
         assert not {"classes", "unlabelled", "split"} & set(summary)
         assert summary["weighted"]
         assert summary["features"] == 0
@@ -51,8 +52,8 @@ class TestParts:
         assert Dataset("any", graph, labels).partition() == (None, None, None)
 
     def test_test_nodes_without_a_label_are_not_judged(self):
-        reading = read_tables(NODES, EDGES, Options())
-        train, val, test = reading.data.partition()
+        reading = read_tables(NODES, EDGES, TableOptions())
+        train, val, test = reading.dataset.partition()
         assert train.tolist() == [0, 1]
         assert val.tolist() == [2]
         assert test is None

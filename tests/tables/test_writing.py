@@ -1,3 +1,5 @@
+"""Writing tables, predictions and data sets."""
+
 import errno
 import gzip
 import os
@@ -17,14 +19,14 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.learning._labels import Labels
-from heatgraph.tables.graphs import from_tables
-from heatgraph.tables.reading import read_source
-from heatgraph.tables.writing import predictions_table, table_form, write_dataset, write_table
+from heatgraph.tables.files import read_table_file
+from heatgraph.tables.from_tables import from_tables
+from heatgraph.tables.writing import predictions_table, table_format, write_dataset, write_table
 
 TABLE = pa.table({"id": ["a", "b"], "x": [0.5, 1.0], "label": ["u", None]})
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
-# Any text but a NUL, which no CSV has; most of them awkward.
+# Any text without NUL, which CSV cannot hold.
 awkward = st.text(
     st.sampled_from(",;\t\"'\r\n a1\ufeff\u00e9\U0001f600\u2028"), min_size=1, max_size=5
 )
@@ -36,9 +38,9 @@ numerals = st.from_regex(r"\A[-+]?[0-9]{1,22}\Z")
 names = st.one_of(awkward, anything, numerals)
 
 
-class TestForms:
+class TestFormats:
     @pytest.mark.parametrize(
-        ("name", "form"),
+        ("name", "file_format"),
         [
             ("p.csv", (",", False)), ("P.CSV", (",", False)), ("p.txt", (",", False)),
             ("p.tsv", ("\t", False)), ("p.tab", ("\t", False)), ("p.v2.csv.gz", (",", True)),
@@ -46,13 +48,13 @@ class TestForms:
             ("p.parquet", ("parquet", False)),
         ],
     )  # fmt: skip
-    def test_the_name_tells(self, name, form):
-        assert table_form(name) == form
+    def test_the_file_name_decides(self, name, file_format):
+        assert table_format(name) == file_format
 
     @pytest.mark.parametrize(
         "name", ["p", "p.gz", "p.parquet.gz", "p.xlsx", ".csv", "p.csv.zip", "p.tar.gz", "csv"]
     )
-    def test_other_names_are_refused(self, name, tmp_path):
+    def test_other_file_names_are_refused(self, name, tmp_path):
         with pytest.raises(InputError, match=rf"{name}: the name of a table must end in .csv,"):
             write_table(TABLE, tmp_path / name)
         assert not list(tmp_path.iterdir())
@@ -60,10 +62,10 @@ class TestForms:
     @pytest.mark.parametrize(
         "name", ["p.csv", "p.tsv", "p.csv.gz", "p.tsv.gz", "p.parquet", "p.pq"]
     )
-    def test_every_form_is_read_back(self, name, tmp_path):
+    def test_every_format_is_read_back(self, name, tmp_path):
         write_table(TABLE, tmp_path / name)
-        source = read_source(tmp_path / name, lambda names: ["id", "label"], 1e9)
-        assert source.table.to_pydict() == TABLE.to_pydict()
+        source = read_table_file(tmp_path / name, lambda names: ["id", "label"], 1e9)
+        assert source.arrow.to_pydict() == TABLE.to_pydict()
 
     def test_quotation_marks_only_where_needed(self, tmp_path):
         write_table(TABLE, tmp_path / "p.csv")
@@ -84,17 +86,17 @@ class TestForms:
         assert capfdbinary.readouterr().out == b"id,x,label\na,0.5,u\nb,1,\n"
 
     @given(st.lists(awkward.filter(lambda t: t.strip() == t), min_size=1, max_size=4, unique=True))
-    def test_any_names_of_columns(self, tmp_path_factory, columns):
+    def test_any_column_names(self, tmp_path_factory, columns):
         path = tmp_path_factory.mktemp("names") / "p.csv"
         write_table(pa.table([pa.array(["x"])] * len(columns), names=columns), path)
         if all(name.replace("1", "").strip() == "" for name in columns):
-            return  # numbers or nothing, which are no header
-        assert read_source(path, lambda names: [], 1e9).table.column_names == columns
+            return  # numbers or blanks, which are not a header
+        assert read_table_file(path, lambda names: [], 1e9).arrow.column_names == columns
 
 
-class TestWholeOrNot:
+class TestAtomicWrites:
     @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.parquet"])
-    def test_the_last_step_fails(self, name, tmp_path, monkeypatch):
+    def test_a_failing_rename_keeps_the_old_file(self, name, tmp_path, monkeypatch):
         path = tmp_path / name
         path.write_bytes(b"old")
 
@@ -108,7 +110,7 @@ class TestWholeOrNot:
         assert list(tmp_path.iterdir()) == [path]
 
     @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.parquet"])
-    def test_any_write_fails(self, name, tmp_path):
+    def test_a_failing_write_keeps_the_old_file(self, name, tmp_path):
         resource = pytest.importorskip("resource")
         import signal
 
@@ -136,7 +138,7 @@ class TestWholeOrNot:
 class TestPredictions:
     P = np.array([[0.25, 0.75], [1 - 1e-9, 1e-9]])
 
-    def test_a_row_per_node(self):
+    def test_one_row_per_node(self):
         graph = Graph(np.zeros((2, 2)), node_ids=["n", "m"])
         table = predictions_table(graph, "paper", np.array(["u", "v"]), self.P)
         assert table.to_pydict() == {
@@ -145,19 +147,19 @@ class TestPredictions:
         }  # fmt: skip
 
     @pytest.mark.parametrize("classes", [[0, 1], [False, True], [2**60, 2**60 + 1]])
-    def test_classes_come_as_they_are(self, classes):
+    def test_classes_keep_their_type(self, classes):
         graph = Graph(np.zeros((2, 2)))
         table = predictions_table(graph, "id", np.array(classes), self.P)
         assert table["prediction"].to_pylist() == classes[::-1]
         assert table["id"].to_pylist() == [0, 1]
 
-    def test_classes_of_several_kinds(self):
+    def test_classes_of_several_types_become_strings(self):
         classes = np.array([7, "x"], dtype=object)
         table = predictions_table(Graph(np.zeros((2, 2))), "id", classes, self.P)
         assert table["prediction"].to_pylist() == ["x", "7"]
 
     @pytest.mark.parametrize("column", ["prediction", "probability", "probability_u"])
-    def test_ids_are_not_lost_to_a_name(self, column):
+    def test_a_reserved_id_column_is_renamed(self, column):
         graph = Graph(np.zeros((2, 2)), node_ids=["n", "m"])
         table = predictions_table(graph, column, np.array(["u", "v"]), self.P)
         assert table["id"].to_pylist() == ["n", "m"]
@@ -174,13 +176,13 @@ def datasets(draw):
     X = random.normal(size=(n, 3)).astype(np.float32) * 10.0 ** random.integers(-30, 30, (n, 3))
     X = X.astype(np.float32)
     X[random.random(X.shape) < 0.3] = 0
-    form = draw(st.sampled_from(["dense", "sparse", None]))
-    features = {"dense": X, "sparse": sp.csr_array(X), None: None}[form]
-    if form == "sparse" and features.nnz == 0:
+    storage = draw(st.sampled_from(["dense", "sparse", None]))
+    features = {"dense": X, "sparse": sp.csr_array(X), None: None}[storage]
+    if storage == "sparse" and features.nnz == 0:
         features = None
     called = None if features is None else ["f,1", 'g"', "h\nh"]
     graph = Graph(sp.csr_array(A), features, ids, feature_names=called)
-    texts = names.filter(lambda text: text != "-1")  # which means that there is no label
+    texts = names.filter(lambda text: text != "-1")  # which marks a missing label
     classes = draw(st.lists(draw(st.sampled_from([texts, st.integers(0, 2**63 - 1)])), min_size=1))
     labels = np.empty(n, dtype=object)
     labels[:] = [classes[at] for at in random.integers(len(classes), size=n)]
@@ -191,7 +193,7 @@ def datasets(draw):
 
 
 @given(datasets())
-def test_data_sets_come_back_exactly(tmp_path_factory, data):
+def test_data_sets_survive_a_round_trip(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("set")
     written = write_dataset(data, folder)
     graph = data.graph
@@ -199,9 +201,9 @@ def test_data_sets_come_back_exactly(tmp_path_factory, data):
     assert [path.name for path in written] == ["edges.csv", *["features.csv"] * sparse, "nodes.csv"]
     given = folder / "features.csv" if sparse else None
     again = from_tables(folder / "nodes.csv", folder / "edges.csv", features=given)
-    ids, wanted = again.graph.node_ids.tolist(), graph.node_ids.tolist()
-    assert list(map(str, ids)) == list(map(str, wanted))
-    assert isinstance(wanted[0], str) or ids == wanted
+    ids, expected = again.graph.node_ids.tolist(), graph.node_ids.tolist()
+    assert list(map(str, ids)) == list(map(str, expected))
+    assert isinstance(expected[0], str) or ids == expected
     assert_array_equal(again.graph.adjacency.toarray(), graph.adjacency.toarray())
     assert (again.graph.weights is None) == (graph.weights is None)
     for part in ("train", "val", "test"):
@@ -218,7 +220,7 @@ def test_data_sets_come_back_exactly(tmp_path_factory, data):
     columns = [graph.feature_names.index(name) for name in again.graph.feature_names]
     before = graph.features.toarray() if sparse else graph.features
     assert_array_equal(X, before[:, columns])
-    assert not np.delete(before, columns, axis=1).any()  # a table of values has no empty columns
+    assert not np.delete(before, columns, axis=1).any()  # a feature table has no empty columns
 
 
 class TestDataSets:
@@ -231,18 +233,18 @@ class TestDataSets:
         assert lines == ["id,label,f0,f1", "0,1,1,0", "1,,0,1", "2,2,0,0"]
         assert (tmp_path / "edges.csv").read_text() == "source,target\n0,1\n1,2\n"
 
-    def test_labels_of_several_kinds(self, tmp_path):
+    def test_labels_of_several_types(self, tmp_path):
         lines = self.write(tmp_path, Graph(PATH), [7, "x", None])
         assert lines == ["id,label", "0,7", "1,x", "2,"]
 
     @pytest.mark.parametrize("ids", [[(0, 1), (0, 2), (1, 1)], [10**20, 1, 2], ["a", 1, (2,)]])
-    def test_ids_of_any_kind(self, tmp_path, ids):
+    def test_ids_of_any_type(self, tmp_path, ids):
         self.write(tmp_path, Graph(PATH, node_ids=ids))
         again = from_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv")
         assert list(map(str, again.graph.node_ids)) == list(map(str, ids))
         assert_array_equal(again.graph.adjacency.toarray(), PATH)
 
-    def test_features_that_would_replace_a_column(self, tmp_path):
+    def test_features_with_a_reserved_name_are_refused(self, tmp_path):
         graph = Graph(PATH, np.eye(3), feature_names=["x", "label", "z"])
         with pytest.raises(InputError, match="a feature cannot be called 'label'"):
             self.write(tmp_path, graph, [1, 2, 3])

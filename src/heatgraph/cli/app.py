@@ -1,4 +1,4 @@
-"""All commands under one name."""
+"""All commands: a new one takes a module in this folder, its import here and a line below."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import heatgraph
 from heatgraph.cli import compare, datasets, demo, explain, fit, info, paper, predict, tune, version
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"heatgraph {heatgraph.__version__}")
         raise typer.Exit()
 
@@ -24,14 +24,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 unusable input or file, 2 wrong use, 3 not converged (--strict), "
-    "70 an error of heatgraph's own, 130 Ctrl-C, 141 closed pipe, 143 terminated.",
+    "70 internal error, 130 Ctrl-C, 141 closed pipe, 143 terminated.",
 )
 
 
 @app.callback()
 def _heatgraph(
-    told: Annotated[
-        bool, typer.Option("--version", help="Tell the version.", callback=_version, is_eager=True)
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     pass

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import read_to_learn
-from heatgraph.cli.writing import check_folders, tell_tables
+from heatgraph.cli.input_tables import read_labelled
+from heatgraph.cli.output_files import check_folders
+from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from heatgraph.datasets.dataset import Dataset
+    from heatgraph.tables.options import TableOptions
 
-# Seconds after which something is said in any case.
-PATIENCE = 30
+# Seconds between progress lines in the report.
+PROGRESS_INTERVAL = 30
 
 
-@options.grouped
+@options.expand_groups
 def compare(
-    what: Annotated[
+    dataset_or_nodes: Annotated[
         str,
         typer.Argument(
             metavar="DATASET|NODES",
@@ -36,127 +38,142 @@ def compare(
         str | None,
         typer.Option(
             "--models",
-            help="Names with commas between, or linear, gnn, all; by default "
-            "dgc,sgc,features,label-propagation,gcn,gat,appnp. DGC is always there.",
+            help="Comma-separated names, or linear, gnn, all; by default "
+            "dgc,sgc,features,label-propagation,gcn,gat,appnp. DGC is always included.",
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Runs of every method that is random.")
+        int, typer.Option("--seeds", min=1, help="Runs of every randomized method.")
     ] = 5,
     splits: Annotated[
         int | None,
         typer.Option(
-            "--splits", min=1, help="So many random splits; by default the data's own, if any."
+            "--splits", min=1, help="Number of random splits; by default the data's own, if any."
         ),
     ] = None,
     noise: Annotated[
         float,
-        typer.Option(
-            "--noise", min=0.0, help="Standard deviation of noise that is added to features."
-        ),
+        typer.Option("--noise", min=0.0, help="Standard deviation of noise added to the features."),
     ] = 0.0,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Folder for all that is written; by default heatgraph-compare-...",
+            help="Folder for results and report; by default heatgraph-compare-...",
         ),
     ] = None,
     data: options.Data = None,
     again: options.Again = False,
     *,
-    tables: options.Tables,
-    labels: options.Labels,
-    machine: options.Machine,
-    report: options.Report,
+    columns: options.ColumnOptions,
+    labels: options.LabelOptions,
+    resources: options.ResourceOptions,
+    output_options: options.OutputOptions,
 ) -> None:
-    """Compare methods on one graph: accuracy, calibration, time, memory, and whether it is chance.
+    """Compare methods on one graph: accuracy, calibration, time, memory, significance.
 
-    Every run has a process of its own. What is done is kept in the folder and not done again, so a
-    comparison can be stopped and gone on with.
+    Every run has a process of its own. Results are stored in the folder and reused, so that a
+    comparison can be stopped and resumed.
     """
-    voice = Voice(report)
+    reporter = Reporter(output_options)
     from heatgraph.errors import InputError
     from heatgraph.experiments.compare.contestants import CONTESTANTS, DEFAULT, chosen
 
-    wanted = chosen(DEFAULT if models is None else models)
+    selected = chosen(DEFAULT if models is None else models)
     check_folders(data, output)
     dataset = (
-        _named(voice, what, data)
+        _load_named(reporter, dataset_or_nodes, data)
         if edges is None
-        else _read(voice, Path(what), edges, tables, labels, machine)
+        else _read_tables(
+            reporter,
+            Path(dataset_or_nodes),
+            edges,
+            columns.table_options(resources.memory, **vars(labels)),
+        )
     )
     from heatgraph.experiments.compare.trials import Comparison, run, splits_of
     from heatgraph.experiments.compare.verdict import CSV, JSON, rows, write
     from heatgraph.experiments.results import FILE, Results
     from heatgraph.report.folder import PAGE
 
-    there = [name for name in wanted if CONTESTANTS[name].is_installed]
+    runnable = [name for name in selected if CONTESTANTS[name].is_installed]
     if dataset.graph.features is None:
         if noise:
-            raise InputError("--noise: there are no features that noise could disturb.")
-        needy = [CONTESTANTS[name].title for name in there if CONTESTANTS[name].needs_features]
-        if needy:
-            voice.say(f"There are no features, so {', '.join(needy)} are left out.")
-        there = [name for name in there if not CONTESTANTS[name].needs_features]
+            raise InputError("--noise: there are no features to add noise to.")
+        need_features = [
+            CONTESTANTS[name].title for name in runnable if CONTESTANTS[name].needs_features
+        ]
+        if need_features:
+            reporter.print(f"There are no features, so {', '.join(need_features)} are left out.")
+        runnable = [name for name in runnable if not CONTESTANTS[name].needs_features]
     comparison = Comparison(
-        there,
+        runnable,
         dataset,
         splits_of(dataset, splits),
         seeds,
         noise,
-        known_as=what if edges is None else "",
-        threads=machine.threads,
-        memory=machine.memory,
+        known_as=dataset_or_nodes if edges is None else "",
+        threads=resources.threads,
+        memory=resources.memory,
     )
-    folder = output or Path(f"heatgraph-compare-{_plain(dataset.name)}")
+    folder = output or Path(f"heatgraph-compare-{_folder_name(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    results = Results(folder, "compare", _command(what, edges, wanted, seeds, splits, noise))
-    with voice.working("starting") as bar:
-        last = voice.seconds
-
-        def progress(at: str, stage: str, share: float, done: int, total: int) -> None:
-            nonlocal last
-            bar(f"{at}: {stage} ({done} of {total} runs)", int(1000 * (done + share)), 1000 * total)
-            if voice.seconds - last > PATIENCE:
-                last = voice.seconds
-                voice.say(f"{done} of {total} runs, {last:.0f} s; {at}")
-
-        outcome = run(comparison, results, progress, again=again)
+    results = Results(
+        folder, "compare", _command(dataset_or_nodes, edges, selected, seeds, splits, noise)
+    )
+    with reporter.progress("starting") as bar:
+        outcome = run(comparison, results, _progress(reporter, bar), again=again)
         bar("writing the report", 0, 1)
         document = write(folder, comparison, results)
     found = rows(comparison, results)
-    tell_tables(voice, document.sections[0])
+    reporter.section_tables(document.sections[0])
     for method, why in outcome.failed.items():
-        voice.say(f"{CONTESTANTS[method].title} failed: {why}")
+        reporter.print(f"{CONTESTANTS[method].title} failed: {why}")
         if "does not read edge weights" in why and edges is not None:
-            voice.say("  To leave weights aside: --weight ''")
-    missing = _missing(wanted)
+            reporter.print("  To ignore weights: --weight ''")
+    missing = _missing(selected)
     for extra, names in missing.items():
-        voice.say(
-            f'Not run: {", ".join(names)}. To have them too: pip install "heatgraph[{extra}]"'
+        reporter.print(
+            f'Not run: {", ".join(names)}. To run them: pip install "heatgraph[{extra}]"'
         )
-    voice.say(
-        f"{outcome.done} runs, {outcome.known} known before. The report is {folder / PAGE}; beside "
+    reporter.print(
+        f"{outcome.done} runs, {outcome.known} reused. The report is {folder / PAGE}; beside "
         f"it are {CSV} and {JSON}, and {FILE} with every run."
     )
-    voice.say(f"Done in {voice.seconds:.0f} s")
-    voice.json(
+    reporter.print(f"Done in {reporter.seconds:.0f} s")
+    reporter.json(
         {
             "folder": str(folder),
             "run": outcome.done,
             "known": outcome.known,
             "not_installed": missing,
             "methods": found,
-            "seconds": voice.seconds,
+            "seconds": reporter.seconds,
         }
     )
     if not any(row["runs"] for row in found):
         raise InputError("every method failed; see above for the reasons.")
 
 
-def _named(voice: Voice, name: str, data: Path | None) -> Dataset:
+def _progress(
+    reporter: Reporter, bar: Callable[[str, int, int], None]
+) -> Callable[[str, str, float, int, int], None]:
+    """A callback that updates the progress bar, and prints a line at intervals for logs."""
+    last = reporter.seconds
+
+    def update(method: str, stage: str, share: float, done: int, total: int) -> None:
+        nonlocal last
+        steps = int(1000 * (done + share)), 1000 * total
+        bar(f"{method}: {stage} ({done} of {total} runs)", *steps)
+        if reporter.seconds - last > PROGRESS_INTERVAL:
+            last = reporter.seconds
+            reporter.print(f"{done} of {total} runs, {last:.0f} s; {method}")
+
+    return update
+
+
+def _load_named(reporter: Reporter, name: str, data: Path | None) -> Dataset:
     """A data set by name."""
     from heatgraph.datasets.catalogue import DATASETS, load_dataset
     from heatgraph.errors import InputError
@@ -164,51 +181,51 @@ def _named(voice: Voice, name: str, data: Path | None) -> Dataset:
     if name not in DATASETS:
         table = " For tables, name both: NODES EDGES." if Path(name).exists() else ""
         raise InputError(f"data sets are: {', '.join(DATASETS)}. Got {name!r}.{table}")
-    with voice.working(f"loading {name}"):
+    with reporter.progress(f"loading {name}"):
         return load_dataset(name, data)
 
 
-def _read(
-    voice: Voice,
-    nodes: Path,
-    edges: Path,
-    tables: options.Tables,
-    labels: options.Labels,
-    machine: options.Machine,
+def _read_tables(
+    reporter: Reporter, nodes: Path, edges: Path, table_options: TableOptions
 ) -> Dataset:
+    """A data set from two tables, called like the file of the nodes."""
     from dataclasses import replace
 
-    reading, _ = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
-    return replace(reading.data, name=nodes.name.split(".")[0])
+    result, _ = read_labelled(reporter, nodes, edges, table_options)
+    return replace(result.dataset, name=nodes.name.split(".")[0])
 
 
-def _missing(wanted: list[str]) -> dict[str, list[str]]:
+def _missing(selected: list[str]) -> dict[str, list[str]]:
     """Methods that are not installed, by the extra that they need."""
     from heatgraph.experiments.compare.contestants import CONTESTANTS
 
     found: dict[str, list[str]] = {}
-    for name in wanted:
+    for name in selected:
         contestant = CONTESTANTS[name]
         if contestant.extra and not contestant.is_installed:
             found.setdefault(contestant.extra, []).append(contestant.title)
     return found
 
 
-def _plain(name: str) -> str:
-    """A name that any system takes for a folder."""
+def _folder_name(name: str) -> str:
+    """A name that is valid for a folder on any system."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 
 def _command(
-    what: str,
+    dataset_or_nodes: str,
     edges: Path | None,
-    wanted: list[str],
+    selected: list[str],
     seeds: int,
     splits: int | None,
     noise: float,
 ) -> str:
-    """What was typed, but for paths, columns and the machine."""
-    data = Path(what).name if edges is None else f"{Path(what).name} {edges.name}"
+    """The command for the report, without paths, columns and resources."""
+    data = (
+        Path(dataset_or_nodes).name
+        if edges is None
+        else f"{Path(dataset_or_nodes).name} {edges.name}"
+    )
     more = "" if splits is None else f" --splits {splits}"
     more += f" --noise {noise:g}" if noise else ""
-    return f"heatgraph compare {data} --models {','.join(wanted)} --seeds {seeds}{more}"
+    return f"heatgraph compare {data} --models {','.join(selected)} --seeds {seeds}{more}"

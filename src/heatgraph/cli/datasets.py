@@ -1,4 +1,4 @@
-"""``heatgraph datasets``: what can be loaded by name, and one of them as tables."""
+"""``heatgraph datasets``: list the data sets, load one, and export it as tables."""
 
 from __future__ import annotations
 
@@ -10,82 +10,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.writing import writing
+from heatgraph.cli.output_files import name_in_errors
+from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from heatgraph.datasets.catalogue import CatalogueEntry
 
 
 class Format(str, Enum):
-    """Forms of tables."""
+    """File formats of tables."""
 
     csv = "csv"
     tsv = "tsv"
     parquet = "parquet"
 
 
-@options.grouped
+@options.expand_groups
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them, to load and look at.")
+        str | None, typer.Argument(metavar="NAME", help="Data set to load and summarize.")
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", help="Write it as tables of nodes and edges into this folder."),
+        typer.Option("--export", help="Folder to write its node and edge tables to."),
     ] = None,
     format: Annotated[
-        Format, typer.Option("--format", help="Of the tables that are exported.")
+        Format, typer.Option("--format", help="File format of the exported tables.")
     ] = Format.csv,
     *,
-    report: options.Report,
+    output_options: options.OutputOptions,
 ) -> None:
-    """List the data sets that are known by name, or load one and tell about it."""
-    voice = Voice(report)
+    """List the data sets, or load one and print its statistics."""
+    reporter = Reporter(output_options)
     from heatgraph.datasets.catalogue import DATASETS
 
     if name is None:
         if export is not None:
             raise typer.BadParameter("--export needs the name of a data set.")
-        _list(voice, list(DATASETS.values()))
+        _list(reporter, list(DATASETS.values()))
     else:
-        _show(voice, name, export, f".{format.value}")
+        _show(reporter, name, export, f".{format.value}")
 
 
-def _list(voice: Voice, entries: list[CatalogueEntry]) -> None:
+def _list(reporter: Reporter, entries: list[Entry]) -> None:
     rows: list[tuple[str, ...]] = [
         ("name", "nodes", "edges", "features", "classes", "where", "what")
     ]
     for entry in entries:
         counts = (entry.nodes, entry.edges, entry.features, entry.classes)
         rows.append((entry.name, *(f"{count:,}" for count in counts), entry.place, entry.title))
-    voice.table(rows)
-    voice.say()
+    reporter.table(rows)
+    reporter.print()
     for entry in entries:
         if entry.how:
-            voice.say(f"  {entry.name}: {entry.how}")
-    voice.say('\nIn Python: heatgraph.load_dataset("citeseer")')
-    voice.json([_described(entry) for entry in entries])
+            reporter.print(f"  {entry.name}: {entry.how}")
+    reporter.print('\nIn Python: heatgraph.load_dataset("citeseer")')
+    reporter.json([_to_json(entry) for entry in entries])
 
 
-def _described(entry: CatalogueEntry) -> dict[str, Any]:
-    described = {
+def _to_json(entry: Entry) -> dict[str, Any]:
+    values = {
         field.name: getattr(entry, field.name)
         for field in dataclasses.fields(entry)
         if field.name not in ("read", "published")
     }
     published = entry.published and dataclasses.asdict(entry.published)
-    return described | {"published": published}
+    return values | {"published": published}
 
 
-def _show(voice: Voice, name: str, export: Path | None, suffix: str) -> None:
+def _show(reporter: Reporter, name: str, export: Path | None, suffix: str) -> None:
     from heatgraph.datasets.catalogue import load_dataset
     from heatgraph.errors import InputError
     from heatgraph.tables.writing import write_dataset
 
     if export is not None and export.exists() and not export.is_dir():
         raise InputError(f"--export: {export} is a file. Name a folder.")
-    with voice.working(f"loading {name}") as progress:
+    with reporter.progress(f"loading {name}") as progress:
         data = load_dataset(name, progress=progress)
     statistics = data.statistics
     splits = statistics.pop("splits")
@@ -93,24 +93,24 @@ def _show(voice: Voice, name: str, export: Path | None, suffix: str) -> None:
     for split, parts in splits.items():
         named = zip(("train", "val", "test"), parts, strict=True)
         rows.append((f"split {split}", ", ".join(f"{part} {count:,}" for part, count in named)))
-    voice.table(rows, name)
+    reporter.table(rows, name)
     for title in ("licence", "citation", "source", "notes"):
         if getattr(data, title):
-            voice.say(f"{title}: " + getattr(data, title).replace("\n", " "))
+            reporter.print(f"{title}: " + getattr(data, title).replace("\n", " "))
     written = []
     if export is not None:
-        with voice.working("writing tables"), writing(export):
+        with reporter.progress("writing tables"), name_in_errors(export):
             export.mkdir(parents=True, exist_ok=True)
             written = [str(path) for path in write_dataset(data, export, suffix)]
-        voice.say(
+        reporter.print(
             f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export, suffix)}"
         )
-    texts = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
-    voice.json({"name": name, **statistics, "splits": splits, **texts, "wrote": written})
+    provenance = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
+    reporter.json({"name": name, **statistics, "splits": splits, **provenance, "wrote": written})
 
 
 def _fit_command(folder: Path, suffix: str) -> str:
-    """What to type to fit the tables in a folder."""
+    """The command that fits the exported tables."""
     nodes, edges, features = (folder / (n + suffix) for n in ("nodes", "edges", "features"))
     command = f'heatgraph fit "{nodes}" "{edges}"'
     return f'{command} --features "{features}"' if features.exists() else command

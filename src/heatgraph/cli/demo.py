@@ -1,4 +1,4 @@
-"""``heatgraph demo``: Citeseer from end to end, in a few seconds."""
+"""``heatgraph demo``: fit, evaluate and explain a model of Citeseer in a few seconds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.writing import check_outputs, writing
+from heatgraph.cli.output_files import check_outputs, name_in_errors
+from heatgraph.cli.reporter import Reporter
 
-THE_SAME_IN_PYTHON = """\
+PYTHON_EQUIVALENT = """\
 import heatgraph as hg
 
 data = hg.load_dataset("citeseer")
@@ -19,18 +19,18 @@ clf = hg.DGCClassifier().fit(data.graph, data.labels, data.split.train, data.spl
 print(clf.T_, clf.score(data.graph, data.labels, nodes=data.split.test))"""
 
 
-@options.grouped
+@options.expand_groups
 def demo(
     plot: Annotated[
-        Path, typer.Option("--plot", help="Where the plot of accuracy over T goes.")
+        Path, typer.Option("--plot", help="File to write the plot of accuracy over T to.")
     ] = Path("heatgraph-demo.png"),
     seed: options.Seed = 0,
     threads: options.Threads = None,
     *,
-    report: options.Report,
+    output_options: options.OutputOptions,
 ) -> None:
-    """Label the papers of Citeseer, which come with the package: no network, no files."""
-    voice = Voice(report)
+    """Label the papers of Citeseer, a bundled data set: no download is needed."""
+    reporter = Reporter(output_options)
     from heatgraph.datasets.catalogue import load_dataset
     from heatgraph.learning.classifier import DGCClassifier
     from heatgraph.report.plots import check_plot_name, plot_search
@@ -39,11 +39,11 @@ def demo(
     check_outputs([], [plot])
     data = load_dataset("citeseer")
     graph, labels, split = data.graph, data.labels, data.split
-    voice.say(
+    reporter.print(
         f"Citeseer: {graph.num_nodes:,} papers, {graph.num_features:,} words, "
         f"{graph.num_edges:,} citations. The fields of {len(split.train)} papers are known."
     )
-    with voice.working("trying settings") as progress:
+    with reporter.progress("trying settings") as progress:
         model = DGCClassifier(random_state=seed, n_threads=threads)
         model.fit(graph, labels, split.train, split.val, progress=progress)
         alone = DGCClassifier(T=0.0, random_state=seed, n_threads=threads)
@@ -52,29 +52,29 @@ def demo(
         "with the graph": model.score(graph, labels, split.test),
         "words alone": alone.score(graph, labels, split.test),
     }
-    voice.say(
+    reporter.print(
         f"Tried {len(model.search_):,} settings on {len(split.val)} validation papers, and "
         f"chose T = {model.T_:.2f}."
     )
-    voice.table(
+    reporter.table(
         [(name, f"{score:.1%}") for name, score in scores.items()],
         f"Accuracy on {len(split.test):,} test papers",
     )
     node = int(split.test[0])
-    voice.say("\nWhy one of them got its field, exactly:")
-    voice.say(repr(model.explain(node, top=3)))
-    with writing(plot):
+    reporter.print("\nWhy one of them got its field, exactly:")
+    reporter.print(repr(model.explain(node, top=3)))
+    with name_in_errors(plot):
         plot_search(model.search_, model.T_, plot, "Citeseer, public split")
-    voice.say(
-        f"\nAccuracy over T is drawn in {plot}. The same in Python:\n\n{THE_SAME_IN_PYTHON}\n"
+    reporter.print(
+        f"\nAccuracy over T is drawn in {plot}. The same in Python:\n\n{PYTHON_EQUIVALENT}\n"
     )
-    voice.say(f"Done in {voice.seconds:.1f} s")
-    voice.json(
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json(
         {
             "T": model.T_,
             "settings_tried": len(model.search_),
             "test_accuracy": scores,
             "plot": str(plot),
-            "seconds": voice.seconds,
+            "seconds": reporter.seconds,
         }
     )

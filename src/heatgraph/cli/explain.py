@@ -1,4 +1,4 @@
-"""``heatgraph explain``: which nodes and features a score is made of."""
+"""``heatgraph explain``: the contributions of nodes and features to a score."""
 
 from __future__ import annotations
 
@@ -8,57 +8,61 @@ from typing import Annotated, Any
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import read
+from heatgraph.cli.input_tables import read_and_report
+from heatgraph.cli.reporter import Reporter
 
 
-@options.grouped
+@options.expand_groups
 def explain(
     model: options.Model,
     nodes: options.Nodes,
     edges: options.Edges,
     node: Annotated[str, typer.Option("--node", help="Id of the node.")],
     class_label: Annotated[
-        str | None, typer.Option("--class", help="Class to explain; else the predicted one.")
+        str | None, typer.Option("--class", help="Class to explain; by default the predicted one.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many of the largest shares.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="Number of the largest contributions.")
+    ] = 10,
     *,
-    tables: options.Tables,
-    machine: options.Machine,
-    report: options.Report,
+    columns: options.ColumnOptions,
+    resources: options.ResourceOptions,
+    output_options: options.OutputOptions,
 ) -> None:
-    """Tell which source nodes and features a node's score is made of, exactly."""
-    voice = Voice(report)
+    """Print the exact contributions of source nodes and features to a node's score."""
+    reporter = Reporter(output_options)
     from heatgraph.learning.classifier import load
 
-    classifier = load(model).set_params(**machine.parameters())
-    reading, _ = read(voice, nodes, edges, tables.reading_for(classifier, machine.memory))
-    graph = reading.data.graph
-    position = _find(graph.names.tolist(), node, str(nodes))
-    label = None if class_label is None else _class(classifier.classes_.tolist(), class_label)
-    with voice.working("explaining"):
+    classifier = load(model).set_params(**resources.parameters())
+    result, _ = read_and_report(
+        reporter, nodes, edges, columns.table_options_for(classifier, resources.memory)
+    )
+    graph = result.dataset.graph
+    position = _position(graph.names.tolist(), node, str(nodes))
+    label = None if class_label is None else _find_class(classifier.classes_.tolist(), class_label)
+    with reporter.progress("explaining"):
         explanation = classifier.explain(position, label, top, graph)
-    voice.say()
-    voice.say(repr(explanation))
-    told = dataclasses.asdict(explanation)
-    voice.json({key: told[key] for key in told if not key.endswith("_shares")})
+    reporter.print()
+    reporter.print(repr(explanation))
+    values = dataclasses.asdict(explanation)
+    reporter.json({key: values[key] for key in values if not key.endswith("_shares")})
 
 
-def _find(ids: list[Any], node: str, table: str) -> int:
+def _position(ids: list[Any], node: str, table: str) -> int:
     from heatgraph.errors import InputError
-    from heatgraph.tables.roles import hint
+    from heatgraph.tables.columns import did_you_mean
 
     names = [str(name) for name in ids]
     if node not in names:
-        raise InputError(f"--node: {table} has no node {node!r}.{hint(node, names)}")
+        raise InputError(f"--node: {table} has no node {node!r}.{did_you_mean(node, names)}")
     return names.index(node)
 
 
-def _class(classes: list[Any], wanted: str) -> Any:
+def _find_class(classes: list[Any], name: str) -> Any:
     from heatgraph.errors import InputError
 
     for label in classes:
-        if str(label) == wanted:
+        if str(label) == name:
             return label
     listed = ", ".join(map(str, classes))
-    raise InputError(f"--class: the model knows the classes {listed}. Got {wanted!r}.")
+    raise InputError(f"--class: the model knows the classes {listed}. Got {name!r}.")

@@ -1,4 +1,4 @@
-"""``heatgraph fit``: learn from two tables, label every node, keep the model."""
+"""``heatgraph fit``: fit a model to two tables, and label every node."""
 
 from __future__ import annotations
 
@@ -7,87 +7,95 @@ from typing import Annotated, Any
 
 import typer
 
-from heatgraph.cli import NOT_CONVERGED, options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import read_to_learn
-from heatgraph.cli.writing import check_outputs, is_standard, writing
+from heatgraph.cli import options
+from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.input_tables import read_labelled
+from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
+from heatgraph.cli.reporter import Reporter
 
 
-@options.grouped
+@options.expand_groups
 def fit(
     nodes: options.Nodes,
     edges: options.Edges,
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="Where the model goes (.safetensors).")
+        Path | None,
+        typer.Option("--model", "-m", help="File to write the model to (.safetensors)."),
     ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
-            "--predictions", "-o", "-p", help="Where predictions go: .csv, .tsv, .parquet, or -."
+            "--predictions",
+            "-o",
+            "-p",
+            help="File to write predictions to: .csv, .tsv, .parquet, or -.",
         ),
     ] = None,
     strict: options.Strict = False,
     *,
-    tables: options.Tables,
-    labels: options.Labels,
-    settings: options.Settings,
-    machine: options.Machine,
-    report: options.Report,
+    columns: options.ColumnOptions,
+    labels: options.LabelOptions,
+    settings: options.ModelOptions,
+    resources: options.ResourceOptions,
+    output_options: options.OutputOptions,
 ) -> None:
     """Learn from the labelled nodes, choose T from the data, and label every node.
 
-    Settings are chosen on the nodes that the split calls val, or by cross-validation.
+    Settings are chosen on the validation nodes of the split, or by cross-validation.
     """
-    voice = Voice(report, taken=is_standard(predictions))
+    reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
     from heatgraph.report.summary import fit_summary
-    from heatgraph.tables.writing import predictions_table, table_form, write_table
+    from heatgraph.tables.writing import predictions_table, table_format, write_table
 
-    check_outputs([nodes, edges, tables.features], [model, predictions])
-    if is_standard(model):
-        raise typer.BadParameter("a model is not a text: --model must name a file.")
-    if predictions is not None and not is_standard(predictions):
-        table_form(predictions)
-    parameters = settings.parameters() | machine.parameters()
-    reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
-    # Only now, since it takes a second, and an error in the tables should not wait for it.
+    check_outputs([nodes, edges, columns.features], [model, predictions])
+    if is_stdout(model):
+        raise typer.BadParameter("a model cannot be printed: --model must name a file.")
+    if predictions is not None and not is_stdout(predictions):
+        table_format(predictions)
+    parameters = settings.parameters() | resources.parameters()
+    table_options = columns.table_options(resources.memory, **vars(labels))
+    result, summary = read_labelled(reporter, nodes, edges, table_options)
+    # A slow import, which an error in the tables should not wait for.
     from heatgraph.baselines.schemes import fit_features_alone
     from heatgraph.learning.classifier import DGCClassifier
 
     classifier = DGCClassifier(**parameters)
-    data = reading.data
+    data = result.dataset
     train, val, _ = data.partition()
-    before = voice.seconds
-    with voice.working("fitting") as progress:
+    before = reporter.seconds
+    with reporter.progress("fitting") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
         alone = fit_features_alone(
             classifier, data.graph, data.labels, train, val, progress=progress
         )
-    chosen = fit_summary(classifier, data, alone) | {"seconds": voice.seconds - before}
-    tell_choice(voice, chosen)
+    chosen = fit_summary(classifier, data, alone) | {"seconds": reporter.seconds - before}
+    print_fit_summary(reporter, chosen)
     if predictions is not None:
-        with voice.working("predicting"):
+        with reporter.progress("predicting"):
             probabilities = classifier.predict_proba()
             classes = classifier.classes_
-            table = predictions_table(data.graph, reading.id_column, classes, probabilities)
-            with writing(predictions):
+            table = predictions_table(data.graph, result.id_column, classes, probabilities)
+            with name_in_errors(predictions):
                 write_table(table, predictions)
     if model is not None:
-        with writing(model):
+        with name_in_errors(model):
             classifier.save(model)
-    written = {"model": _text(model), "predictions": _text(predictions)}
-    for what, path in written.items():
+    written = {"model": _path_text(model), "predictions": _path_text(predictions)}
+    for name, path in written.items():
         if path is not None and path != "-":
-            voice.say(f"Wrote {what} to {path}")
+            reporter.print(f"Wrote {name} to {path}")
     if model is None and predictions is None:
-        voice.say("Nothing was written: --predictions and --model say where to.")
-    voice.say(f"Done in {voice.seconds:.1f} s")
-    voice.json({"read": summary, "chosen": chosen, "wrote": written, "seconds": voice.seconds})
+        reporter.print("Nothing was written: give --predictions or --model.")
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json(
+        {"read": summary, "chosen": chosen, "wrote": written, "seconds": reporter.seconds}
+    )
     if strict and not classifier.converged_:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:
-    """Report what was chosen, and how it compares."""
+def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:
+    """Print the settings chosen, and the accuracy beside that of simple baselines."""
     by = chosen["validated_by"]
     by = by and (f"by {by}" if by == "cross-validation" else f"on {by}")
     title = f"Fitted {chosen['training_nodes']:,} labelled nodes in {chosen['seconds']:.1f} s"
@@ -99,7 +107,7 @@ def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:
     rows.append(("weight decay", f"{chosen['weight_decay']:.3g}"))
     if chosen["feature_scaling"]:
         rows.append(("feature scaling", chosen["feature_scaling"]))
-    voice.table(rows, title)
+    reporter.table(rows, title)
     accuracies = [
         ("with the graph", chosen["validation_accuracy"]),
         ("features alone", chosen["features_alone_accuracy"]),
@@ -107,13 +115,13 @@ def tell_choice(voice: Voice, chosen: dict[str, Any]) -> None:
     ]
     if chosen["validation_accuracy"] is not None:
         shown = [(name, f"{value:.1%}") for name, value in accuracies if value is not None]
-        voice.table(shown, f"Accuracy {by}")
+        reporter.table(shown, f"Accuracy {by}")
     if "test_accuracy" in chosen:
-        voice.table(
+        reporter.table(
             [("with the graph", f"{chosen['test_accuracy']:.1%}")],
             f"Accuracy on {chosen['test_nodes']:,} test nodes",
         )
 
 
-def _text(path: Path | None) -> str | None:
+def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path)

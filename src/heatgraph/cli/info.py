@@ -1,4 +1,4 @@
-"""``heatgraph info``: what a graph is like, and whether diffusion will help."""
+"""``heatgraph info``: statistics of a graph, and whether diffusion is likely to help."""
 
 from __future__ import annotations
 
@@ -7,58 +7,61 @@ import math
 from typing import TYPE_CHECKING
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.reading import read
+from heatgraph.cli.input_tables import read_and_report
+from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from heatgraph.learning.description import Statistics
 
 
-@options.grouped
+@options.expand_groups
 def info(
     nodes: options.Nodes,
     edges: options.Edges,
     memory: options.Memory = None,
     *,
-    tables: options.Tables,
-    labels: options.Labels,
-    report: options.Report,
+    columns: options.ColumnOptions,
+    labels: options.LabelOptions,
+    output_options: options.OutputOptions,
 ) -> None:
-    """Tell what a graph is like, and whether diffusion is likely to help on it."""
-    voice = Voice(report)
+    """Print statistics of a graph, and whether diffusion is likely to help on it."""
+    reporter = Reporter(output_options)
     from heatgraph.learning.description import describe
 
-    how = tables.reading(memory, label=labels.label, split=labels.split)
-    reading, summary = read(voice, nodes, edges, how)
-    with voice.working("measuring the graph"):
-        found = describe(reading.data.graph, reading.data.labels)
-    voice.table(_rows(found), "The graph")
-    voice.say(f"Diffusion is {_WORDS[found.verdict]}: {found.reason}")
-    voice.json({"read": summary, "graph": dataclasses.asdict(found), "seconds": voice.seconds})
+    table_options = columns.table_options(memory, **vars(labels))
+    result, summary = read_and_report(reporter, nodes, edges, table_options)
+    with reporter.progress("measuring the graph"):
+        statistics = describe(result.dataset.graph, result.dataset.labels)
+    reporter.table(_rows(statistics), "The graph")
+    reporter.print(f"Diffusion is {_VERDICTS[statistics.verdict]}: {statistics.reason}")
+    reporter.json(
+        {"read": summary, "graph": dataclasses.asdict(statistics), "seconds": reporter.seconds}
+    )
 
 
-_WORDS = {
+_VERDICTS = {
     "likely": "likely to help",
     "unlikely": "unlikely to help",
     "unclear": "not certain to help",
 }
 
 
-def _rows(found: Statistics) -> list[tuple[str, ...]]:
+def _rows(statistics: Statistics) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
-        ("components", f"{found.components:,}",
-         f"the largest with {found.largest_component:,} nodes"),
-        ("neighbours", f"{found.mean_degree:.1f}",
-         f"on average; median {found.median_degree:g}, at most {found.largest_degree:,}"),
+        ("components", f"{statistics.components:,}",
+         f"the largest with {statistics.largest_component:,} nodes"),
+        ("neighbours", f"{statistics.mean_degree:.1f}",
+         f"on average; median {statistics.median_degree:g}, at most {statistics.largest_degree:,}"),
     ]  # fmt: skip
-    if found.spectrum is not None and math.isfinite(found.spectrum.gap):
-        ends = f"smallest eigenvalue of L above 0; the largest is {found.spectrum.largest:.3f}"
-        rows.append(("spectral gap", f"{found.spectrum.gap:.3g}", ends))
-    if found.homophily is not None:
+    if statistics.spectrum is not None and math.isfinite(statistics.spectrum.gap):
+        ends = f"smallest eigenvalue of L above 0; the largest is {statistics.spectrum.largest:.3f}"
+        rows.append(("spectral gap", f"{statistics.spectrum.gap:.3g}", ends))
+    if statistics.homophily is not None:
+        value, error = statistics.homophily.value, statistics.homophily.error
+        meaning = f"0 by chance, 1 if all edges join the same label; error {error:.2f}"
+        rows.append(("homophily", f"{value:.2f}", meaning))
+    if statistics.agreement is not None:
         rows.append(
-            ("homophily", f"{found.homophily.value:.2f}",
-             f"0 by chance, 1 if all edges join the same label; error {found.homophily.error:.2f}")
-        )  # fmt: skip
-    if found.agreement is not None:
-        rows.append(("agreement", f"{found.agreement:.2f}", "correlation of features across edges"))
+            ("agreement", f"{statistics.agreement:.2f}", "correlation of features across edges")
+        )
     return rows

@@ -1,7 +1,7 @@
 """Options that several commands share, in groups.
 
-A command takes a group as one parameter, annotated with the group's class; `grouped` spreads it
-into the options that typer sees, and puts together what comes back.
+A command takes a group as one parameter, annotated with the group's class. `expand_groups` shows
+typer the single options, and builds the group from their values.
 """
 
 from __future__ import annotations
@@ -13,29 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from heatgraph.tables.options import Directed, Duplicates, TableOptions
+
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
-    from heatgraph.tables.graphs import Options
-
-
-class Direction(str, Enum):
-    """What to make of two directions that differ."""
-
-    max = "max"
-    sum = "sum"
-    refuse = "refuse"
-
-
-class Duplicates(str, Enum):
-    """What to make of an edge with several weights."""
-
-    error = "error"
-    sum = "sum"
-    max = "max"
 
 
 def check_scheme(name: str | None) -> str | None:
@@ -52,83 +37,57 @@ def check_scheme(name: str | None) -> str | None:
     return name
 
 
-class Scalings(str, Enum):
-    """What is done to features before they diffuse."""
-
-    auto = "auto"
-    none = "none"
-    rows = "rows"
-    sqrt = "sqrt"
-    idf = "idf"
-    idf_sqrt = "idf-sqrt"
-    standard = "standard"
-
-
-_TABLES = "Columns (guessed by name if not given; '' for none)"
+_COLUMNS = "Columns (detected by name if not given; '' for none)"
 _MACHINE = "Machine and output"
+
+
+def _column_option(flag: str, help: str, **more: Any) -> Any:
+    return typer.Option(flag, help=help, rich_help_panel=_COLUMNS, **more)
+
+
+def _choice(choices: tuple[str, ...]) -> dict[str, Any]:
+    """Arguments of an option that takes one of `choices`."""
+
+    def parse(value: str) -> str:
+        return _check_choice(value, choices)
+
+    return {"parser": parse, "metavar": f"[{'|'.join(choices)}]"}
+
+
+def _check_choice(value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, choices))}.")
+    return value
+
+
+def _parse_scaling(value: str) -> str:
+    if value == "auto":
+        return value
+    from heatgraph.learning.scaling import SCALINGS
+
+    return _check_choice(value, ("auto", *SCALINGS))
+
+
+def _parse_memory(value: str) -> str:
+    from heatgraph._io.memory import memory_budget_bytes
+    from heatgraph.errors import InputError
+
+    try:
+        memory_budget_bytes(value)
+    except InputError:
+        raise typer.BadParameter(f"must be a size such as 4GB or 500MB. Got {value!r}.") from None
+    return value
+
 
 Nodes = Annotated[
     Path, typer.Argument(metavar="NODES", help="Table of nodes: CSV, TSV (also .gz) or Parquet.")
 ]
-Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Table of edges, likewise.")]
+Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Table of edges: the same formats.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `heatgraph fit` wrote.")]
 
-Id = Annotated[
-    str | None, typer.Option("--id", help="Column of node ids.", rich_help_panel=_TABLES)
-]
-Label = Annotated[
-    str | None,
-    typer.Option("--label", help="Column of labels, blank where unknown.", rich_help_panel=_TABLES),
-]
-SplitColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        help="Column that says train, val or test; blank for neither.",
-        rich_help_panel=_TABLES,
-    ),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        help="Columns of features, names or patterns ('f*') with commas between; a column of "
-        "lists; or a table of node, feature, value. By default every column of numbers.",
-        rich_help_panel=_TABLES,
-    ),
-]
-SourceColumn = Annotated[
-    str | None,
-    typer.Option("--source", help="Column of ids where edges begin.", rich_help_panel=_TABLES),
-]
-TargetColumn = Annotated[
-    str | None,
-    typer.Option("--target", help="Column of ids where edges end.", rich_help_panel=_TABLES),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option("--weight", help="Column of edge weights.", rich_help_panel=_TABLES),
-]
-Directed = Annotated[
-    Direction,
-    typer.Option(
-        "--directed",
-        help="Edges are read as undirected. Where the two directions differ, take the larger "
-        "weight, their sum, or refuse.",
-        rich_help_panel=_TABLES,
-    ),
-]
-DuplicateEdges = Annotated[
-    Duplicates,
-    typer.Option(
-        "--duplicates",
-        help="What to make of an edge that is listed several times with different weights.",
-        rich_help_panel=_TABLES,
-    ),
-]
 T = Annotated[
     str | None,
-    typer.Option("--T", help="Diffusion time, or candidates with commas between; else chosen."),
+    typer.Option("--T", help="Diffusion time, or comma-separated candidates; by default chosen."),
 ]
 K = Annotated[
     int | None,
@@ -136,7 +95,7 @@ K = Annotated[
         "--K",
         min=0,
         metavar="<int>",
-        help="Number of steps; else the heat kernel itself, without steps.",
+        help="Number of steps; by default the heat kernel, the limit of many steps.",
     ),
 ]
 Scheme = Annotated[
@@ -153,17 +112,18 @@ SelfLoops = Annotated[
     bool, typer.Option("--self-loops/--no-self-loops", help="Diffuse with A + I, or with A.")
 ]
 Scaling = Annotated[
-    Scalings,
+    str,
     typer.Option(
         "--feature-scaling",
         metavar="<name>",
         help="Before features diffuse: auto, none, rows, sqrt, idf, idf-sqrt or standard.",
+        parser=_parse_scaling,
     ),
 ]
 WeightDecay = Annotated[
     str | None,
     typer.Option(
-        "--weight-decay", help="L2 penalty, or candidates with commas between; else chosen."
+        "--weight-decay", help="L2 penalty, or comma-separated candidates; by default chosen."
     ),
 ]
 Seed = Annotated[
@@ -172,34 +132,43 @@ Seed = Annotated[
         "--seed",
         min=0,
         max=2**32 - 1,
-        help="Seed of all that is random.",
+        help="Random seed.",
         rich_help_panel=_MACHINE,
     ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, help="How many; by default one per core.", rich_help_panel=_MACHINE
+        "--threads",
+        min=1,
+        help="Number of threads; by default one per core.",
+        rich_help_panel=_MACHINE,
     ),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", help="Budget, such as 4GB; by default all.", rich_help_panel=_MACHINE),
+    typer.Option(
+        "--memory",
+        metavar="<size>",
+        help="Memory budget, such as 4GB; by default all.",
+        parser=_parse_memory,
+        rich_help_panel=_MACHINE,
+    ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="Report as JSON, with nothing else beside it.", rich_help_panel=_MACHINE
+        "--json", help="Print the report as JSON, and nothing else.", rich_help_panel=_MACHINE
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Report nothing but errors.", rich_help_panel=_MACHINE)
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=_MACHINE)
 ]
 Data = Annotated[
     Path | None,
     typer.Option("--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."),
 ]
-Again = Annotated[bool, typer.Option("--again", help="Run also what the folder has results of.")]
+Again = Annotated[bool, typer.Option("--again", help="Run again what the folder has results of.")]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -208,100 +177,109 @@ Strict = Annotated[
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show where an error comes from.", rich_help_panel=_MACHINE),
+    typer.Option("--debug", help="Print the traceback of an error.", rich_help_panel=_MACHINE),
 ]
 
 
 @dataclass(frozen=True)
-class Tables:
-    """How to read the two tables, but for labels."""
+class ColumnOptions:
+    """How to read the two tables, except for labels: `TableOptions` by the same names."""
 
-    id: Id = None
-    features: Features = None
-    source: SourceColumn = None
-    target: TargetColumn = None
-    weight: Weight = None
-    directed: Directed = Direction.max
-    duplicates: DuplicateEdges = Duplicates.error
+    id: Annotated[str | None, _column_option("--id", "Column of node ids.")] = None
+    features: Annotated[
+        str | None,
+        _column_option(
+            "--features",
+            "Columns of features, comma-separated names or patterns ('f*'); a column of lists; or "
+            "a table of node, feature, value. By default every numeric column.",
+        ),
+    ] = None
+    source: Annotated[
+        str | None, _column_option("--source", "Column of ids where edges begin.")
+    ] = None
+    target: Annotated[str | None, _column_option("--target", "Column of ids where edges end.")] = (
+        None
+    )
+    weight: Annotated[str | None, _column_option("--weight", "Column of edge weights.")] = None
+    directed: Annotated[
+        str,
+        _column_option(
+            "--directed",
+            "Edges are undirected. Where the two directions differ, take the larger weight, their "
+            "sum, or refuse.",
+            **_choice(get_args(Directed)),
+        ),
+    ] = "max"
+    duplicates: Annotated[
+        str,
+        _column_option(
+            "--duplicates",
+            "How to merge rows of the same edge that differ in weight.",
+            **_choice(get_args(Duplicates)),
+        ),
+    ] = "error"
 
-    def reading(self, memory: str | None, **more: Any) -> Options:
-        """The options of a reader; `more` are those that are not here."""
-        from heatgraph._io.memory import memory_budget_bytes
-        from heatgraph.errors import InputError
-        from heatgraph.tables.graphs import Options
-        from heatgraph.tables.source import is_table_name
+    def table_options(self, memory: str | None, **more: Any) -> TableOptions:
+        """Options of the reader; `more` are those that are not in this group."""
+        from heatgraph.tables.input_table import has_table_suffix
 
-        try:
-            memory_budget_bytes(memory)
-        except InputError:
-            raise typer.BadParameter(
-                f"--memory must be a size such as 4GB or 500MB. Got {memory!r}."
-            ) from None
-        features: Any = self.features
-        if features and "," in features and not is_table_name(features):
-            features = [name.strip() for name in features.split(",")]
-        given = {
-            "id": self.id,
-            "features": features,
-            "source": self.source,
-            "target": self.target,
-            "weight": self.weight,
-            "directed": self.directed.value,
-            "duplicates": self.duplicates.value,
-            "memory": memory,
-        }
-        return Options(**(given | more))
+        given = vars(self) | {"memory_budget": memory} | more
+        features = given["features"]
+        if features and "," in features and not has_table_suffix(features):
+            given["features"] = [name.strip() for name in features.split(",")]
+        return TableOptions(**given)
 
-    def reading_for(self, model: DGCClassifier, memory: str | None) -> Options:
-        """The same for a model: with its features, and leaving labels aside."""
-        known = getattr(model, "feature_names_in_", None)
-        none = {} if model.n_features_in_ else {"features": ""}
-        return self.reading(memory, label="", split="", known_features=known, **none)
+    def table_options_for(self, model: DGCClassifier, memory: str | None) -> TableOptions:
+        """Options to read the features of a fitted model, and no labels."""
+        names = getattr(model, "feature_names_in_", None)
+        no_features = {} if model.n_features_in_ else {"features": ""}
+        return self.table_options(memory, label="", split="", model_features=names, **no_features)
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Which columns say what to learn."""
+class LabelOptions:
+    """Columns of labels and splits: `TableOptions` by the same names."""
 
-    label: Label = None
-    split: SplitColumn = None
+    label: Annotated[
+        str | None, _column_option("--label", "Column of labels, blank where unknown.")
+    ] = None
+    split: Annotated[
+        str | None, _column_option("--split", "Column with train, val or test; blank for none.")
+    ] = None
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is fixed, and what is left to be chosen."""
+class ModelOptions:
+    """Parameters of the classifier: one value fixes a parameter, candidates or none search it."""
 
     T: T = None
     K: K = None
     scheme: Scheme = None
     self_loops: SelfLoops = True
-    feature_scaling: Scaling = Scalings.auto
+    feature_scaling: Scaling = "auto"
     weight_decay: WeightDecay = None
     seed: Seed = 0
 
     def parameters(self) -> dict[str, Any]:
-        """The same as parameters of the classifier, if they can be together."""
-        if self.scheme is not None:
-            from heatgraph.schemes import SCHEMES
-
-            if self.K is not None and not SCHEMES[self.scheme].takes_K:
-                raise typer.BadParameter(f"--scheme {self.scheme} takes no --K: it has no steps.")
-            if self.K is None and SCHEMES[self.scheme].takes_K:
-                raise typer.BadParameter(f"--scheme {self.scheme} needs a number of steps, --K.")
+        """Parameters of the classifier; options that contradict each other are refused."""
+        if self.K is not None and self.scheme is Schemes.heat:
+            raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
+        if self.K is None and self.scheme not in (None, Schemes.heat):
+            raise typer.BadParameter(f"--scheme {self.scheme.value} needs a number of steps, --K.")
         return {
-            "T": numbers(self.T, "--T"),
+            "T": parse_candidates(self.T, "--T"),
             "K": self.K,
             "scheme": self.scheme,
             "self_loops": self.self_loops,
-            "feature_scaling": self.feature_scaling.value,
-            "weight_decay": numbers(self.weight_decay, "--weight-decay"),
+            "feature_scaling": self.feature_scaling,
+            "weight_decay": parse_candidates(self.weight_decay, "--weight-decay"),
             "random_state": self.seed,
         }
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What of the machine may be used."""
+class ResourceOptions:
+    """Threads and memory that a command may use."""
 
     threads: Threads = None
     memory: Memory = None
@@ -312,54 +290,50 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What is said."""
+class OutputOptions:
+    """How a command reports."""
 
     as_json: Json = False
     quiet: Quiet = False
     debug: Debug = False
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread a command's groups of options into single ones, for typer to see."""
-    own = inspect.signature(command, eval_str=True).parameters
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the option groups in a command's signature by their options, for typer to see."""
+    parameters = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {
         name: parameter.annotation
-        for name, parameter in own.items()
+        for name, parameter in parameters.items()
         if is_dataclass(parameter.annotation)
     }
-    spread = []
-    for parameter in own.values():
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    expanded: list[inspect.Parameter] = []
+    for parameter in parameters.values():
         if parameter.name not in groups:
-            spread.append(parameter)
+            expanded.append(parameter.replace(kind=keyword))
             continue
         group = groups[parameter.name]
-        kinds = get_type_hints(group, include_extras=True)
-        spread += [
+        hints = get_type_hints(group, include_extras=True)
+        expanded += [
             inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=kinds[field.name],
+                field.name, keyword, default=field.default, annotation=hints[field.name]
             )
             for field in fields(group)
         ]
 
     @functools.wraps(command)
-    def whole(**values: Any) -> None:
+    def wrapper(**values: Any) -> None:
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature([parameter.replace(kind=keyword) for parameter in spread])
-    vars(whole)["__signature__"] = signature
-    whole.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
-    return whole
+    vars(wrapper)["__signature__"] = inspect.Signature(expanded)
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
+    return wrapper
 
 
-def numbers(text: str | None, name: str) -> Any:
-    """A number, several with commas between, or "auto" for None."""
+def parse_candidates(text: str | None, flag: str) -> Any:
+    """A number, a list of comma-separated numbers, or "auto" for None."""
     if text is None or text == "auto":
         return "auto"
     try:
@@ -368,6 +342,6 @@ def numbers(text: str | None, name: str) -> Any:
         values = [math.nan]
     if not all(0 <= value < math.inf for value in values):
         raise typer.BadParameter(
-            f"{name} must be a number >= 0, or several with commas between. Got {text!r}."
+            f"{flag} must be a number >= 0, or several, comma-separated. Got {text!r}."
         )
     return values[0] if len(values) == 1 else values

@@ -1,4 +1,4 @@
-"""``heatgraph paper``: tables, figures and theorems of the paper, run and compared."""
+"""``heatgraph paper``: reproduce the tables, figures and theorems of the paper."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.writing import check_folders, tell_tables
+from heatgraph.cli.output_files import check_folders
+from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from heatgraph.experiments.paper.experiment import Experiment
 
 SEEDS, QUICK_SEEDS = 10, 3
-# Seconds after which something is said in any case.
-PATIENCE = 30
+# Seconds between progress lines in the report.
+PROGRESS_INTERVAL = 30
 
 
-@options.grouped
+@options.expand_groups
 def paper(
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
             help="table2, splits, table3, networks, table4, table5, table6, table8, table9, "
-            "table10, figure1, figure2, figure3, theorem1, theorem2, theorem3; or all, but for "
-            "networks, which takes hours.",
+            "table10, figure1, figure2, figure3, theorem1, theorem2, theorem3; or all, which is "
+            "everything except networks, which takes hours.",
         ),
     ],
     output: Annotated[
@@ -45,23 +45,23 @@ def paper(
         typer.Option(
             "--seeds",
             min=1,
-            help="Runs of what is random, fewer of what takes long; by default 10, or 3 if "
+            help="Runs of every randomized method, fewer of slow ones; by default 10, or 3 with "
             "--quick.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Less of everything: minutes instead of an hour.")
+        bool, typer.Option("--quick", help="Fewer runs and settings: minutes instead of an hour.")
     ] = False,
     data: options.Data = None,
     again: options.Again = False,
     *,
-    report: options.Report,
+    output_options: options.OutputOptions,
 ) -> None:
-    """Reproduce the paper: run an experiment, or all, and write a report of what was found.
+    """Reproduce the paper: run an experiment, or all, and write a report of the results.
 
-    What is done is kept in the folder and not done again, so a run can be stopped and gone on with.
+    Results are stored in the folder and reused, so that a run can be stopped and resumed.
     """
-    voice = Voice(report)
+    reporter = Reporter(output_options)
     from heatgraph.experiments.paper.catalogue import experiments
     from heatgraph.experiments.paper.experiment import Scope
     from heatgraph.experiments.paper.reproduction import (
@@ -77,26 +77,26 @@ def paper(
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
     check_folders(data, output)
     scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
-    listed = [entry for experiment in chosen for entry in experiment.entries(scope)]
+    entries = [entry for experiment in chosen for entry in experiment.entries(scope)]
     output.mkdir(parents=True, exist_ok=True)
     results = Results(output, "paper", command(name, scope))
-    with voice.working("starting") as bar:
-        shown = _progress(voice, chosen, bar)
-        outcome = run_experiments(chosen, scope, results, shown, again=again)
+    with reporter.progress("starting") as bar:
+        progress = _progress(reporter, chosen, bar)
+        outcome = run_experiments(chosen, scope, results, progress, again=again)
         bar("writing the report", 0, 1)
         document = write_report(output, scope, results)
     for section in document.sections if len(chosen) == 1 else []:
         if section.name == name:
-            tell_tables(voice, section)
+            reporter.section_tables(section)
     left_out = reasons(outcome.left_out, results)
     for reason, count in left_out.items():
-        voice.say(f"Left out {count}: {reason}")
-    voice.say(
-        f"{outcome.done} entries run, {outcome.known} known before. "
+        reporter.print(f"Left out {count}: {reason}")
+    reporter.print(
+        f"{outcome.done} entries run, {outcome.known} reused. "
         f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {FILE} beside it."
     )
-    voice.say(f"Done in {voice.seconds:.0f} s")
-    voice.json(
+    reporter.print(f"Done in {reporter.seconds:.0f} s")
+    reporter.json(
         {
             "folder": str(output),
             "run": outcome.done,
@@ -104,26 +104,26 @@ def paper(
             "left_out": left_out,
             "results": [
                 {"setting": record.setting, "result": record.result}
-                for record in results.of(listed)
+                for record in results.of(entries)
             ],
-            "seconds": voice.seconds,
+            "seconds": reporter.seconds,
         }
     )
 
 
 def _progress(
-    voice: Voice, chosen: list[Experiment], bar: Callable[[str, int, int], None]
+    reporter: Reporter, chosen: list[Experiment], bar: Callable[[str, int, int], None]
 ) -> Callable[[Experiment, str, int, int], None]:
-    """Show what runs and what remains: on a terminal at any time, in a log now and then."""
-    places = {experiment.name: place for place, experiment in enumerate(chosen, start=1)}
-    last = voice.seconds
+    """A callback that updates the progress bar, and prints a line at intervals for logs."""
+    positions = {experiment.name: at for at, experiment in enumerate(chosen, start=1)}
+    last = reporter.seconds
 
-    def report(experiment: Experiment, what: str, done: int, total: int) -> None:
+    def update(experiment: Experiment, entry: str, done: int, total: int) -> None:
         nonlocal last
-        place = f"{experiment.name} ({places[experiment.name]} of {len(chosen)})"
-        bar(f"{place}, {done} of {total}: {what}", done, total)
-        if done == total or voice.seconds - last > PATIENCE:
-            last = voice.seconds
-            voice.say(f"{place}: {done} of {total} entries, {last:.0f} s")
+        title = f"{experiment.name} ({positions[experiment.name]} of {len(chosen)})"
+        bar(f"{title}, {done} of {total}: {entry}", done, total)
+        if done == total or reporter.seconds - last > PROGRESS_INTERVAL:
+            last = reporter.seconds
+            reporter.print(f"{title}: {done} of {total} entries, {last:.0f} s")
 
-    return report
+    return update

@@ -1,4 +1,4 @@
-"""``heatgraph tune``: every setting tried, as a table and a plot."""
+"""``heatgraph tune``: search the settings, with a table and a plot of every setting tried."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
-from heatgraph.cli.fit import tell_choice
-from heatgraph.cli.reading import read_to_learn
-from heatgraph.cli.writing import check_outputs, is_standard, writing
+from heatgraph.cli.fit import print_fit_summary
+from heatgraph.cli.input_tables import read_labelled
+from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
+from heatgraph.cli.reporter import Reporter
 
 
-@options.grouped
+@options.expand_groups
 def tune(
     nodes: options.Nodes,
     edges: options.Edges,
@@ -26,65 +26,66 @@ def tune(
         Path | None, typer.Option("--plot", help="Plot of accuracy over T: .png, .svg or .pdf.")
     ] = None,
     *,
-    tables: options.Tables,
-    labels: options.Labels,
-    settings: options.Settings,
-    machine: options.Machine,
-    report: options.Report,
+    columns: options.ColumnOptions,
+    labels: options.LabelOptions,
+    settings: options.ModelOptions,
+    resources: options.ResourceOptions,
+    output_options: options.OutputOptions,
 ) -> None:
     """Try settings on validation data, and show how accuracy depends on T.
 
-    The test nodes of a split are left aside.
+    The test nodes of a split are not used.
     """
-    voice = Voice(report, taken=is_standard(output))
+    reporter = Reporter(output_options, stdout_taken=is_stdout(output))
     import pyarrow as pa
 
     from heatgraph.report.plots import check_plot_name, plot_search
     from heatgraph.report.summary import fit_summary
-    from heatgraph.tables.writing import table_form, write_table
+    from heatgraph.tables.writing import table_format, write_table
 
-    check_outputs([nodes, edges, tables.features], [output, plot])
-    if output is not None and not is_standard(output):
-        table_form(output)
+    check_outputs([nodes, edges, columns.features], [output, plot])
+    if output is not None and not is_stdout(output):
+        table_format(output)
     if plot is not None:
         check_plot_name(plot)
-    parameters = settings.parameters() | machine.parameters()
-    _check_choice(parameters, plot)
-    reading, summary = read_to_learn(voice, nodes, edges, tables, labels, machine.memory)
-    # Only now, since it takes a second, and an error in the tables should not wait for it.
+    parameters = settings.parameters() | resources.parameters()
+    _check_search(parameters, plot)
+    table_options = columns.table_options(resources.memory, **vars(labels))
+    result, summary = read_labelled(reporter, nodes, edges, table_options)
+    # A slow import, which an error in the tables should not wait for.
     from heatgraph.learning.classifier import DGCClassifier
 
     classifier = DGCClassifier(**parameters)
-    data = reading.data
+    data = result.dataset
     train, val, _ = data.partition()
-    before = voice.seconds
-    with voice.working("trying settings") as progress:
+    before = reporter.seconds
+    with reporter.progress("trying settings") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-    chosen = fit_summary(classifier, data, judge=False) | {"seconds": voice.seconds - before}
-    tell_choice(voice, chosen)
+    chosen = fit_summary(classifier, data, judge=False) | {"seconds": reporter.seconds - before}
+    print_fit_summary(reporter, chosen)
     if output is not None:
-        with writing(output):
+        with name_in_errors(output):
             write_table(pa.Table.from_pylist(classifier.search_), output)
-        if not is_standard(output):
-            voice.say(f"Wrote {len(classifier.search_):,} settings to {output}")
+        if not is_stdout(output):
+            reporter.print(f"Wrote {len(classifier.search_):,} settings to {output}")
     if plot is not None:
-        with writing(plot):
+        with name_in_errors(plot):
             plot_search(classifier.search_, classifier.T_, plot, nodes.name)
-        voice.say(f"Wrote the plot to {plot}")
-    voice.say(f"Done in {voice.seconds:.1f} s")
-    voice.json({"read": summary, "chosen": chosen, "seconds": voice.seconds})
+        reporter.print(f"Wrote the plot to {plot}")
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json({"read": summary, "chosen": chosen, "seconds": reporter.seconds})
 
 
-def _check_choice(parameters: dict[str, Any], plot: Path | None) -> None:
-    """Refuse what leaves nothing to try, or nothing to plot."""
+def _check_search(parameters: dict[str, Any], plot: Path | None) -> None:
+    """Refuse options that leave nothing to search, or nothing to plot."""
     fixed = [isinstance(parameters[key], float) for key in ("T", "weight_decay")]
     if all(fixed):
         raise typer.BadParameter(
-            "there is nothing to try: --T and --weight-decay have one value each. Leave one out, "
-            "or list candidates with commas between."
+            "there is nothing to search: --T and --weight-decay have one value each. Leave one "
+            "out, or give comma-separated candidates."
         )
     if fixed[0] and plot is not None:
         raise typer.BadParameter(
-            "there is nothing to plot: --T has one value. Leave it out, or list candidates with "
-            "commas between."
+            "there is nothing to plot: --T has one value. Leave it out, or give comma-separated "
+            "candidates."
         )

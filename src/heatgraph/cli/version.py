@@ -1,4 +1,4 @@
-"""``heatgraph version``: what is installed."""
+"""``heatgraph version``: the versions installed."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from importlib.metadata import version as installed
 
 import heatgraph
 from heatgraph.cli import options
-from heatgraph.cli.console import Voice
+from heatgraph.cli.reporter import Reporter
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "safetensors", "torch")
 
 
-@options.grouped
-def version(*, report: options.Report) -> None:
-    """Tell the versions of heatgraph and of what it works with."""
-    voice = Voice(report)
-    found = {"heatgraph": heatgraph.__version__, "python": platform.python_version()}
+@options.expand_groups
+def version(*, output_options: options.OutputOptions) -> None:
+    """Print the versions of heatgraph and of the libraries it uses."""
+    reporter = Reporter(output_options)
+    versions = {"heatgraph": heatgraph.__version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:
-            found[library] = installed(library)
+            versions[library] = installed(library)
         except PackageNotFoundError:
             continue
-    voice.say(f"heatgraph {heatgraph.__version__}")
-    voice.table([(name, number) for name, number in list(found.items())[1:]])
-    voice.json(found)
+    reporter.print(f"heatgraph {heatgraph.__version__}")
+    reporter.table([(name, number) for name, number in list(versions.items())[1:]])
+    reporter.json(versions)

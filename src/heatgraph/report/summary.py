@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._labels import Labels
-from heatgraph.tables.graphs import Reading
+from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Indices = npt.NDArray[np.int64]
 
 
-def read_summary(reading: Reading) -> dict[str, Any]:
+def read_summary(result: ReadResult) -> dict[str, Any]:
     """What a pair of tables holds, and how it was read."""
-    data, graph = reading.data, reading.data.graph
+    data, graph = result.dataset, result.dataset.graph
     summary: dict[str, Any] = {
         "nodes": graph.num_nodes,
-        "edge_rows": reading.num_rows,
+        "edge_rows": result.num_edge_rows,
         "edges": graph.num_edges,
         "duplicates": graph.num_duplicates,
         "self_loops": graph.num_self_loops,
@@ -30,11 +30,11 @@ def read_summary(reading: Reading) -> dict[str, Any]:
         "weighted": graph.weights is not None,
         "features": graph.num_features,
         "columns": {
-            key: {"column": role.column, "guessed": role.guessed}
-            for key, role in reading.roles.items()
+            key: {"column": choice.name, "guessed": choice.detected}
+            for key, choice in result.columns.items()
         },
-        "features_from": reading.features,
-        "remarks": reading.remarks,
+        "features_from": result.features_origin,
+        "remarks": result.notes,
     }
     if data.labels is not None:
         labels = Labels.read(data.labels, graph.num_nodes)

@@ -1,1 +1,1 @@
-"""Tables of nodes and edges in, predictions out: CSV, Parquet, and the data frames of others."""
+"""Read node and edge tables (CSV, Parquet, data frames), and write data sets and predictions."""

@@ -1,274 +1,171 @@
-"""Columns as ids, labels, weights and features: exact, or refused with the place of the fault."""
+"""Find the columns of a table: by the name given, else by common names, else by position.
+
+The error for a missing column is raised here, by `require_column`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import scipy.sparse as sp
 
 from heatgraph.errors import InputError
-from heatgraph.tables.source import Source, is_number
+from heatgraph.tables.input_table import InputTable
+from heatgraph.tables.options import EDGE_COLUMNS, NODE_COLUMNS, TableOptions
 
-Array = npt.NDArray[Any]
+# Common names of each column in lower case, the likeliest first.
+COMMON_NAMES = {
+    "id": ("id", "node", "node_id", "nodeid", "node id"),
+    "label": ("label", "labels", "class", "y", "category", "target"),
+    "split": ("split", "subset"),
+    "source": ("source", "src", "from", "u", "node1", "node_1", "source_id", "start", "head"),
+    "target": ("target", "dst", "to", "v", "node2", "node_2", "target_id", "end", "tail"),
+    "weight": ("weight", "w", "weights"),
+    "feature": ("feature", "word", "term", "column", "feature_id"),
+    "value": ("value", "count", "weight", "val"),
+}
+# Columns with these names would leak the label: they are features only if the user names them.
+LABEL_LIKE_NAMES = {*COMMON_NAMES["label"], *COMMON_NAMES["split"]}
+# Position of a column that no name reveals.
+DEFAULT_POSITIONS = {"id": 0, "source": 0, "target": 1}
+# The name of a pandas index as an Arrow column.
+PANDAS_INDEX = "__index_level_0__"
 
-# Features with at least so many columns, none negative and so large a share of zeros are words or
-# counts, and are kept sparse.
-SPARSE_COLUMNS, SPARSE_SHARE = 20, 0.8
-# So many values tell whether a column of texts was meant to be numbers.
-FIRST_VALUES = 100
-# Texts that are all numbers, some of them fractions, may still be classes if they are this few.
-MOST_FRACTIONS = 20
-_POWERS_OF_TEN = np.array([10**power for power in range(1, 20)], dtype=np.uint64)
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|NaN|inf)"
-_LIST = rf"^\s*\[\s*({_NUMBER})(\s*[,;\s]\s*({_NUMBER}))*\s*\]\s*$"
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The column chosen for a purpose (None if there is none), and whether it was detected."""
+
+    name: str | None
+    detected: bool
+
+    def __str__(self) -> str:
+        return f"{self.name} (detected)" if self.detected else f"{self.name}"
 
 
-def read_ids(source: Source, name: str) -> pa.ChunkedArray:
-    """Ids to the letter: texts, or whole numbers; none missing."""
-    column = source.column(name)
-    if pa.types.is_null(column.type):
-        column = column.cast(pa.string())
-    if not (_is_text(column.type) or pa.types.is_integer(column.type)):
-        raise InputError(
-            f"{source.name}: ids must be texts or whole numbers, and column {name!r} has "
-            f"{column.type}. Store them as texts: a float has no room for a long number."
+def find_column(
+    purpose: str, given: str | None, names: list[str], table: str, position: int | None = None
+) -> ColumnChoice:
+    """Find the column for a purpose among `names`.
+
+    `given` is a name, "" for no column, or None to detect one: by `COMMON_NAMES`, else at
+    `position`.
+    """
+    if given == "":
+        return ColumnChoice(None, False)
+    if given is not None:
+        return ColumnChoice(require_column(given, names, table), False)
+    by_lower_name = {name.lower(): name for name in reversed(names)}
+    for common in COMMON_NAMES[purpose]:
+        if common in by_lower_name:
+            return ColumnChoice(by_lower_name[common], True)
+    if position is not None and position < len(names):
+        return ColumnChoice(names[position], True)
+    return ColumnChoice(None, True)
+
+
+def require_column(name: str, names: list[str], table: str) -> str:
+    """Return `name` if there is such a column; the error suggests a similar name."""
+    if name in names:
+        return name
+    raise InputError(
+        f"{table} has no column {name!r}.{did_you_mean(name, names)} It has {format_names(names)}."
+    )
+
+
+def match_columns(patterns: list[str], names: list[str], table: str) -> list[str]:
+    """Columns by name or by pattern, such as ``word_*``, in the order of the patterns."""
+    matched: dict[str, None] = {}
+    known = set(names)
+    for pattern in patterns:
+        if pattern in known:
+            matched[pattern] = None
+            continue
+        matches = [name for name in names if fnmatchcase(name, pattern)]
+        if not matches:
+            require_column(pattern, names, table)
+        matched |= dict.fromkeys(matches)
+    return list(matched)
+
+
+def find_columns(
+    purposes: Iterable[str], options: TableOptions, names: list[str], table: str
+) -> dict[str, ColumnChoice]:
+    """Find the column for each purpose, which is also the name of an option."""
+    return {
+        purpose: find_column(
+            purpose, getattr(options, purpose), names, table, DEFAULT_POSITIONS.get(purpose)
         )
-    column = column.cast(pa.string()) if _is_text(column.type) else column
-    missing = pc.is_null(column)
-    if _is_text(column.type):
-        missing = pc.or_(missing, pc.equal(pc.fill_null(column, ""), ""))
-    _refuse(source, missing, f"column {name!r} is blank, where an id is expected", "Fill it in.")
-    # Numbers are found faster than texts, and make better names of nodes.
-    return as_whole_numbers(column) if _is_text(column.type) else column
+        for purpose in purposes
+    }
 
 
-def read_labels(source: Source, name: str) -> Array:
-    """Labels as they are, None where there is none; texts that are all whole numbers as such."""
-    column = source.column(name)
-    if _is_text(column.type) or pa.types.is_null(column.type):
-        column = column.cast(pa.string())
-        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-        column = as_whole_numbers(column)
-        if _is_text(column.type) and len(column.unique()) > MOST_FRACTIONS:
-            _refuse_fractions(source, name, column)
-    elif pa.types.is_floating(column.type):
-        _refuse_fractions(source, name, column)
-    elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, ColumnChoice]:
+    """Find id, label and split. Only the id is required, and no column serves twice."""
+    columns = find_columns(NODE_COLUMNS, options, table.column_names, table.name)
+    if options.id is None and not is_common_id(columns["id"]):
+        columns["id"] = _detect_id(table)
+    if columns["id"].name is None:
         raise InputError(
-            f"{source.name}: labels must be texts, numbers or booleans, and column {name!r} has "
-            f"{column.type}."
+            f"{table.name} needs a column of ids. It has {format_names(table.column_names)}."
         )
-    return to_numpy(column)
+    for purpose in ("label", "split"):
+        if columns[purpose].name == columns["id"].name:
+            columns[purpose] = _discard(columns[purpose], table, f"the id and the {purpose}")
+    return columns
 
 
-def _refuse_fractions(source: Source, name: str, column: pa.ChunkedArray) -> None:
-    """Refuse labels that are measurements and not classes."""
-    try:
-        numbers = column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return
-    fractions = pc.fill_null(pc.not_equal(numbers, pc.round(numbers)), False)
-    fractions = pc.and_(fractions, pc.fill_null(pc.is_finite(numbers), False))
-    what = f"column {name!r} has {_first(column.filter(fractions))}, where a class is expected"
-    _refuse(source, fractions, what, "Bin measurements first, or name another column of labels.")
+def is_common_id(choice: ColumnChoice) -> bool:
+    """Whether a column has one of the common names of an id."""
+    return str(choice.name).lower() in COMMON_NAMES["id"]
 
 
-def as_whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as 64-bit integers, if that loses nothing: not a leading zero, not a digit."""
-    try:
-        numbers = pc.cast(texts, pa.int64())
-    except pa.ArrowInvalid:
-        return texts
-    # Whatever else reads as a number (007, +7, -0) is longer than the number written out, but for
-    # hexadecimal ones.
-    same = pc.sum(pc.binary_length(texts)) == _written_length(numbers)
-    hexadecimal = pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
-    return numbers if same and not hexadecimal else texts
+def _detect_id(table: InputTable) -> ColumnChoice:
+    """The index of a data frame unless it holds integers; else the first column not label-like."""
+    names = table.column_names
+    if PANDAS_INDEX in names and not pa.types.is_integer(table.column(PANDAS_INDEX).type):
+        return ColumnChoice(PANDAS_INDEX, True)
+    candidates = (name for name in names if name.lower() not in LABEL_LIKE_NAMES)
+    return ColumnChoice(next(candidates, None), True)
 
 
-def _written_length(numbers: pa.ChunkedArray) -> pa.Scalar:
-    """How many signs and digits whole numbers take in all."""
-    values = numbers.drop_null().to_numpy()
-    negative = values < 0
-    sizes = np.where(negative, ~values, values).astype(np.uint64) + negative
-    digits = np.searchsorted(_POWERS_OF_TEN, sizes, side="right") + 1
-    return pa.scalar(int(digits.sum() + negative.sum()))
-
-
-def read_weights(source: Source, name: str) -> Array:
-    """Weights of edges, all there, finite and not negative."""
-    weights = _numbers(source, name)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
+def find_edge_columns(table: InputTable, options: TableOptions) -> dict[str, ColumnChoice]:
+    """Find source, target and weight. The weight is optional, and no column serves twice."""
+    names = table.column_names
+    columns = find_columns(EDGE_COLUMNS, options, names, table.name)
+    source, target, weight = (columns[purpose].name for purpose in EDGE_COLUMNS)
+    if source is None or target is None:
         raise InputError(
-            f"{source.place(row)}: weight {weights[row]:g} in column {name!r} is not a finite "
-            f"number >= 0 ({bad.sum():,} such in all). Mend or drop these edges."
+            f"{table.name} needs two columns of node ids, and has {format_names(names)}."
         )
-    return weights
-
-
-def read_numbers(source: Source, name: str) -> Array:
-    """Values of features: all there, finite, and within float32."""
-    return _finite(source, name, _numbers(source, name))
-
-
-def read_feature_columns(source: Source, names: list[str]) -> Any:
-    """One feature per column, as a matrix (n, d); sparse if they look like words or counts."""
-    # Filled by column, as they come, and turned over once: writing across rows takes four times.
-    turned = np.empty((len(names), source.table.num_rows), dtype=np.float32)
-    for at, name in enumerate(names):
-        turned[at] = read_numbers(source, name)
-    return _sparse_if_words(np.ascontiguousarray(turned.T))
-
-
-def read_list_column(source: Source, name: str) -> Any:
-    """One list of numbers per node, all equally long, as a matrix (n, d)."""
-    column = source.column(name)
-    if _is_text(column.type):
-        column = _parsed_lists(source, name, column.cast(pa.string()).combine_chunks())
-    _refuse(source, pc.is_null(column), f"column {name!r} is blank", "Fill it in.")
-    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-    d = int(lengths[0]) if len(lengths) else 0
-    other = lengths != d
-    if other.any():
-        row = int(other.argmax())
+    if source == target:
+        other = [name for name in names if name != source]
         raise InputError(
-            f"{source.place(row)}: the list in column {name!r} has {lengths[row]} numbers, and the "
-            f"first has {d} ({other.sum():,} such rows in all). All must be equally long."
+            f"{table.name}: column {source!r} cannot be both source and target. "
+            f"Name the two columns; there is also {format_names(other) or 'no other'}."
         )
-    if d == 0:
-        raise InputError(f"{source.name}: the lists in column {name!r} are empty.")
-    values = pc.list_flatten(column)
-    if not _is_numeric(values.type):
-        raise InputError(f"{source.name}: the lists in column {name!r} hold {values.type}.")
-    flat = to_numpy(values.cast(pa.float64(), safe=False)).astype(np.float64)
-    return _sparse_if_words(_finite(source, name, flat.reshape(-1, d)).astype(np.float32))
+    if weight in (source, target):
+        columns["weight"] = _discard(columns["weight"], table, "the weight and an end of an edge")
+    return columns
 
 
-def is_list(source: Source, name: str) -> bool:
-    """Whether a column holds lists of numbers, or texts that look like them."""
-    column = source.column(name)
-    kinds = (
-        pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list,
-        pa.types.is_list_view, pa.types.is_large_list_view,
-    )  # fmt: skip
-    if any(is_kind(column.type) for is_kind in kinds):
-        return True
-    return _is_text(column.type) and _first(column).startswith("[")
+def _discard(choice: ColumnChoice, table: InputTable, both: str) -> ColumnChoice:
+    """No column, in place of one that serves for something else; an error if the user named it."""
+    if choice.detected:
+        return ColumnChoice(None, True)
+    raise InputError(f"{table.name}: column {choice.name!r} cannot be both {both}.")
 
 
-def is_feature(source: Source, name: str) -> bool:
-    """Whether a column holds numbers; one that seems to, but for some texts, is refused."""
-    column = source.column(name)
-    if _is_text(column.type):
-        start = column.drop_null()[:FIRST_VALUES].to_pylist()
-        numbers = sum(map(is_number, start))
-        if 2 * numbers > len(start):
-            _refuse_texts(source, name, column)
-    return _is_numeric(column.type)
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A sentence that suggests the most similar name; "" if none is similar."""
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def to_numpy(column: pa.ChunkedArray) -> Array:
-    """A NumPy array of its own kind; objects with None if something is missing, or for texts."""
-    if column.null_count == 0 and not _is_text(column.type):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.to_pylist()
-    return values
-
-
-def find(ids: pa.ChunkedArray, among: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Positions of ids among others, null where there is none; 7 and "7" are the same id."""
-    if ids.type != among.type:
-        ids, among = ids.cast(pa.string()), among.cast(pa.string())
-    return pc.index_in(ids, value_set=among)
-
-
-def _numbers(source: Source, name: str) -> Array:
-    """A column as float64, nothing missing."""
-    column = source.column(name)
-    if pa.types.is_null(column.type):
-        column = column.cast(pa.float64())
-    if _is_text(column.type):
-        _refuse_texts(source, name, column)
-    if not _is_numeric(column.type):
-        raise InputError(
-            f"{source.name}: column {name!r} must be numbers, and has {column.type} (such as "
-            f"{_first(column)!r})."
-        )
-    _refuse(
-        source, pc.is_null(column), f"column {name!r} is blank",
-        "Nothing is filled in by itself: fill it in, or leave the row or column out.",
-    )  # fmt: skip
-    # Not "safe", which would refuse whole numbers that a float rounds.
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-
-
-def _refuse_texts(source: Source, name: str, column: pa.ChunkedArray) -> None:
-    """Refuse a column of texts that should be numbers, if not all of them read as such."""
-    texts = column.to_pylist()
-    bad = np.array([text is not None and not is_number(text) for text in texts])
-    if bad.any():
-        row = int(bad.argmax())
-        raise InputError(
-            f"{source.place(row)}: column {name!r} has {texts[row]!r} among numbers "
-            f"({bad.sum():,} such in all). Mend it, or leave the column out."
-        )
-
-
-def _finite(source: Source, name: str, values: Array) -> Array:
-    """See that values, of shape (n,) or (n, d), can be features."""
-    bad = ~(np.abs(values) <= np.finfo(np.float32).max)
-    if bad.any():
-        first = np.unravel_index(bad.argmax(), bad.shape)
-        raise InputError(
-            f"{source.place(int(first[0]))}: column {name!r} is {values[first]:g} "
-            f"({bad.sum():,} such values in all). Features must be finite, and below 3.4e38: mend "
-            "it, or leave the row or column out."
-        )
-    return values
-
-
-def _sparse_if_words(X: Array) -> Any:
-    if X.shape[1] < SPARSE_COLUMNS or np.count_nonzero(X) > (1 - SPARSE_SHARE) * X.size:
-        return X
-    return X if (X < 0).any() else sp.csr_array(X)
-
-
-def _parsed_lists(source: Source, name: str, texts: pa.StringArray) -> pa.ListArray:
-    """Lists that are written out, as in "[0.5, 1]"."""
-    lists = pc.match_substring_regex(texts, _LIST)
-    _refuse(
-        source, pc.invert(lists), f"column {name!r} is not a list of numbers such as [0.5, 1]",
-        "Mend it.",
-    )  # fmt: skip
-    parts = pc.split_pattern_regex(pc.utf8_trim(texts, "[] \t\r\n"), r"\s*[,;\s]\s*")
-    values = pc.list_flatten(parts).cast(pa.float64())
-    return pa.ListArray.from_arrays(parts.offsets, values, mask=pc.is_null(parts))
-
-
-def _refuse(source: Source, bad: pa.ChunkedArray, what: str, remedy: str) -> None:
-    count = pc.sum(bad).as_py() or 0
-    if count:
-        row = pc.index(bad, True).as_py()
-        raise InputError(f"{source.place(row)}: {what} ({count:,} such in all). {remedy}")
-
-
-def _first(column: Any) -> str:
-    """The first value that is there, as a text."""
-    found = column.drop_null()
-    return str(found[0].as_py()).strip() if len(found) else ""
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_numeric(kind: pa.DataType) -> bool:
-    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal
-    return any(is_kind(kind) for is_kind in kinds)
+def format_names(names: list[str], limit: int = 8) -> str:
+    """The first few names, and how many there are, for a message."""
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown}, ... ({len(names):,} in all)"

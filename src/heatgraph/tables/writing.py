@@ -1,4 +1,4 @@
-"""Tables into files, whole or not at all: CSV, plain or under gzip, and Parquet, by their names."""
+"""Write tables atomically as CSV, gzip-compressed CSV or Parquet, chosen by the file name."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from heatgraph.learning._labels import Labels
 
 Array = npt.NDArray[Any]
 
-# Written for standard output, where a file would be named.
-STANDARD_OUTPUT = "-"
-# Probabilities are written with so many digits.
+# The path that stands for standard output.
+STDOUT = "-"
+# Decimal digits of probabilities.
 DIGITS = 6
 
-_FORMS = {
+_FORMATS = {
     ".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 
@@ -37,10 +37,14 @@ _FORMS = {
 def predictions_table(
     graph: Graph, id_column: str, classes: Array, probabilities: Array
 ) -> pa.Table:
-    """A row per node: id, likeliest class, how likely it is, and the probability of each class."""
+    """One row per node: id, predicted class, its probability, and the probability of each class."""
     best = probabilities.argmax(axis=1)
-    taken = {"prediction", "probability", *(f"probability_{label}" for label in classes.tolist())}
-    id_column = "id" if id_column in taken else id_column
+    reserved = {
+        "prediction",
+        "probability",
+        *(f"probability_{label}" for label in classes.tolist()),
+    }
+    id_column = "id" if id_column in reserved else id_column
     table = {
         id_column: _column(graph.names),
         "prediction": _column(classes[best]),
@@ -52,35 +56,35 @@ def predictions_table(
 
 
 def write_table(table: pa.Table, path: str | Path) -> None:
-    """Write a table into a file of the form that its name tells, or to standard output as CSV."""
-    if str(path) == STANDARD_OUTPUT:
+    """Write a table in the format of the file name, or to standard output as CSV."""
+    if str(path) == STDOUT:
         _write_csv(table, sys.stdout.buffer, ",")
         sys.stdout.buffer.flush()
         return
-    form, zipped = table_form(path)
-    with atomic_write(path) as file, _zipping(file, zipped) as inner:
-        if form == "parquet":
+    file_format, compressed = table_format(path)
+    with atomic_write(path) as file, _compressing(file, compressed) as inner:
+        if file_format == "parquet":
             pa.parquet.write_table(table, inner)
         else:
-            _write_csv(table, inner, form)
+            _write_csv(table, inner, file_format)
 
 
-def table_form(path: str | Path) -> tuple[str, bool]:
-    """How a table is written: its delimiter, or "parquet"; and whether under gzip."""
+def table_format(path: str | Path) -> tuple[str, bool]:
+    """The format that a file name stands for: delimiter or "parquet"; and whether it is gzipped."""
     name = Path(path).name.lower()
-    zipped = name.endswith(".gz")
-    form = _FORMS.get(Path(name.removesuffix(".gz")).suffix)
-    if form is None or (zipped and form == "parquet"):
+    compressed = name.endswith(".gz")
+    file_format = _FORMATS.get(Path(name.removesuffix(".gz")).suffix)
+    if file_format is None or (compressed and file_format == "parquet"):
         raise InputError(
             f"{path}: the name of a table must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet."
         )
-    return form, zipped
+    return file_format, compressed
 
 
 def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> list[Path]:
-    """Write a data set as tables of nodes and edges, and of features if they are sparse.
+    """Write a data set as the files nodes, edges and, if they are sparse, features.
 
-    They are called nodes, edges and features, with a suffix that tells their form.
+    `suffix` chooses their format. Returns their paths.
     """
     folder, graph = Path(folder), data.graph
     ids = graph.names
@@ -107,11 +111,11 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
             }
         )
     elif graph.features is not None:
-        taken = [name for name in names if name in nodes]
-        if taken:
+        reserved = [name for name in names if name in nodes]
+        if reserved:
             raise InputError(
-                f"a feature cannot be called {taken[0]!r}, which is the name of another column of "
-                "the nodes. Rename it."
+                f"a feature cannot be called {reserved[0]!r}, the name of another column of "
+                "the node table. Rename it."
             )
         nodes |= {name: pa.array(graph.features[:, at]) for at, name in enumerate(names)}
     upper = sp.triu(graph.adjacency, format="coo")
@@ -126,7 +130,7 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
 
 
 def _column(values: Array) -> pa.Array:
-    """Values of one kind as they are; of several kinds, as texts."""
+    """Values as an Arrow array; values of several types as strings."""
     try:
         column = pa.array(values.tolist() if values.dtype == object else values)
         if not pa.types.is_nested(column.type):
@@ -137,23 +141,23 @@ def _column(values: Array) -> pa.Array:
 
 
 def _write_csv(table: pa.Table, file: Any, delimiter: str) -> None:
-    file.write((delimiter.join(map(_quoted, table.column_names)) + "\n").encode())
+    file.write((delimiter.join(map(_quote, table.column_names)) + "\n").encode())
     try:
-        # Quotation marks only where some value needs them; Arrow refuses to write it without.
-        rows = _rows(table, delimiter, "none")
+        # Arrow refuses to write a value without the quotation marks it needs.
+        rows = _csv_rows(table, delimiter, "none")
     except pa.ArrowInvalid:
-        rows = _rows(table, delimiter, "needed")
+        rows = _csv_rows(table, delimiter, "needed")
     file.write(rows)
 
 
-def _quoted(name: str) -> str:
-    """The name of a column, in quotation marks if it could be taken for something else."""
+def _quote(name: str) -> str:
+    """A column name, in quotation marks if it contains a delimiter, a quote or a newline."""
     if name and not any(mark in name for mark in ',;|\t"\r\n\ufeff'):
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
-def _rows(table: pa.Table, delimiter: str, quoting: str) -> pa.Buffer:
+def _csv_rows(table: pa.Table, delimiter: str, quoting: str) -> pa.Buffer:
     options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     written = pa.BufferOutputStream()
     pa.csv.write_csv(table, written, options)
@@ -161,10 +165,10 @@ def _rows(table: pa.Table, delimiter: str, quoting: str) -> pa.Buffer:
 
 
 @contextlib.contextmanager
-def _zipping(file: BinaryIO, zipped: bool) -> Iterator[Any]:
-    if not zipped:
+def _compressing(file: BinaryIO, compressed: bool) -> Iterator[Any]:
+    if not compressed:
         yield file
         return
-    # Without a name and a time, which would make every file another.
+    # Without a name and a time, so that equal tables give equal bytes.
     with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as inner:
         yield inner

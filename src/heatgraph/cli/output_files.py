@@ -1,26 +1,21 @@
-"""What a command writes: files, checked before any work is done, and tables of a report."""
+"""Files that a command writes: checked before any work is done, with errors that name the file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from heatgraph.cli.console import Voice
 from heatgraph.errors import InputError
-
-if TYPE_CHECKING:
-    from heatgraph.report.document import Section
 
 
 def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | None]) -> None:
-    """See that outputs can be written before any work is done, and that no input is among them."""
+    """Refuse outputs that cannot be written, or that would overwrite an input or each other."""
     taken = [Path(path) for path in inputs if path]
     for path in outputs:
-        if path is None or is_standard(path):
+        if path is None or is_stdout(path):
             continue
-        if any(_same(path, other) for other in taken):
+        if any(_is_same_file(path, other) for other in taken):
             raise InputError(f"{path} is named twice, and would be overwritten. Name another file.")
         if not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}. Make it first.")
@@ -30,47 +25,34 @@ def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | 
 
 
 def check_folders(data: Path | None, output: Path | None) -> None:
-    """See that data are where they should be, and that results can have a folder."""
+    """Refuse a data folder that does not exist, and an output folder that is a file."""
     if data is not None and not data.is_dir():
         raise InputError(f"--data must name a folder that exists. Got '{data}'.")
     if output is not None and output.exists() and not output.is_dir():
         raise InputError(f"--output: {output} is a file. Name a folder.")
 
 
-def is_standard(path: Path | None) -> bool:
-    """Whether standard output is meant."""
+def is_stdout(path: Path | None) -> bool:
+    """Whether a path stands for standard output."""
     return str(path) == "-"
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Say what could not be written; a file is then as it was before."""
+def name_in_errors(path: Path) -> Iterator[None]:
+    """Name the file in an error about writing it; writes are atomic, so the old file is intact."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        if is_standard(path):
+        if is_stdout(path):
             raise OSError(error.errno, reason, "standard output") from error
-        kept = f"{reason}. Nothing was left half written"
-        raise OSError(error.errno, kept, str(path)) from error
+        intact = f"{reason}. No file was left incomplete"
+        raise OSError(error.errno, intact, str(path)) from error
 
 
-def _same(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return path.resolve() == other.resolve()
-
-
-def tell_tables(voice: Voice, section: Section) -> None:
-    """Print the tables of a section."""
-    from heatgraph.report.document import Table
-    from heatgraph.report.markdown import plain
-
-    for part in section.parts:
-        if isinstance(part, Table):
-            voice.say()
-            rows = [tuple(part.head), *(tuple(map(plain, row)) for row in part.rows)]
-            voice.table(rows, part.title)
-            voice.say()

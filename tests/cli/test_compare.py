@@ -1,4 +1,4 @@
-"""``heatgraph compare``, on data that are bundled and on tables."""
+"""``heatgraph compare``, on bundled data and on tables."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from heatgraph.experiments.results import FILE
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
@@ -24,6 +24,7 @@ def in_this_process(monkeypatch):
     monkeypatch.setattr(trials, "isolated", measure)
 
 
+@pytest.mark.slow
 def test_from_end_to_end(run, tmp_path):
     done = run("compare", "blocks", "--models", "features")
     assert (done.code, done.err) == (0, "")
@@ -33,14 +34,14 @@ def test_from_end_to_end(run, tmp_path):
     }  # fmt: skip
     assert "Features alone" in done.out
     assert "against DGC" in done.out
-    assert "2 runs, 0 known before. The report is heatgraph-compare-blocks" in done.out
+    assert "2 runs, 0 reused. The report is heatgraph-compare-blocks" in done.out
     again = run("compare", "blocks", "--models", "features")
-    assert "0 runs, 2 known before." in again.out
+    assert "0 runs, 2 reused." in again.out
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_tables(run, made, tmp_path):
-    nodes, edges = made / "nodes.csv", made / "edges.csv"
+def test_tables(run, tables, tmp_path):
+    nodes, edges = tables / "nodes.csv", tables / "edges.csv"
     done = run("compare", nodes, edges, "--models", "sgc", "--splits", 2, "-o", "out", "--json")
     report = json.loads(done.out)
     assert (done.code, report["run"], report["known"]) == (0, 4, 0)
@@ -50,7 +51,7 @@ def test_tables(run, made, tmp_path):
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "Methods compared on nodes" in text
     assert "`heatgraph compare nodes.csv edges.csv --models dgc,sgc --seeds 5 --splits 2`" in text
-    assert str(made) not in text
+    assert str(tables) not in text
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -58,7 +59,7 @@ def test_without_an_extra(run, monkeypatch):
     monkeypatch.setitem(contestants.EXTRAS, "gnn", ("no_such_library",))
     done = run("compare", "blocks", "--models", "features,gcn,gat")
     assert done.code == 0
-    assert 'Not run: GCN, GAT. To have them too: pip install "heatgraph[gnn]"' in done.out
+    assert 'Not run: GCN, GAT. To run them: pip install "heatgraph[gnn]"' in done.out
     assert "Features alone" in done.out
 
 
@@ -70,11 +71,11 @@ def test_without_features(run):
     assert "Label propagation" in done.out
 
 
-def test_what_cannot_be(run, made, tmp_path):
+def test_unusable_arguments(run, tables, tmp_path):
     done = run("compare", "core")
     assert done.code == 1
     assert "data sets are: citeseer, cora, pubmed" in done.err
-    done = run("compare", made / "nodes.csv")
+    done = run("compare", tables / "nodes.csv")
     assert "For tables, name both: NODES EDGES." in done.err
     assert "models are: dgc, sgc" in run("compare", "karate", "--models", "x").err
     (tmp_path / "file").write_text("")
@@ -84,7 +85,7 @@ def test_what_cannot_be(run, made, tmp_path):
     assert run("compare", "karate", "--noise", -1).code == 2
     done = run("compare", "karate", "--noise", 0.1, "--models", "dgc")
     assert done.code == 1
-    assert "--noise: there are no features that noise could disturb." in done.err
+    assert "--noise: there are no features to add noise to." in done.err
     assert not (tmp_path / "heatgraph-compare-karate").exists()
 
 
@@ -92,38 +93,40 @@ def fails(job, report):
     raise RunFailed("gat does not read edge weights, and this graph has some.")
 
 
-def test_every_method_fails(run, made, monkeypatch):
+def test_every_method_fails(run, tables, monkeypatch):
     monkeypatch.setattr(trials, "isolated", fails)
-    done = run("compare", made / "nodes.csv", made / "edges.csv", "--models", "dgc")
+    done = run("compare", tables / "nodes.csv", tables / "edges.csv", "--models", "dgc")
     assert done.code == 1
-    assert "To leave weights aside: --weight ''" in done.out
+    assert "To ignore weights: --weight ''" in done.out
     assert "every method failed; see above for the reasons." in done.err
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks at processes as Linux lists them")
+@pytest.mark.signals
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the processes in /proc")
 @pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_stopped(start, tmp_path, number, code):
+def test_a_signal_stops_the_run_and_its_worker(start, tmp_path, number, code):
     process = start("compare", "blocks", "--models", "features,sgc", "-o", "out")
-    kept = tmp_path / "out" / FILE
-    wait_for(kept.exists)
+    results = tmp_path / "out" / FILE
+    wait_for(results.exists)
     wait_for(lambda: children(process.pid))
     workers = children(process.pid)
     process.send_signal(getattr(signal, number))
-    assert process.wait(30) == code
+    assert process.wait(300) == code
     wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
-    known = len(json.loads(kept.read_text())["entries"])
+    known = len(json.loads(results.read_text())["entries"])
     assert 1 <= known < 3
 
 
 def wait_for(condition):
-    """Wait a minute at most."""
-    for _ in range(600):
+    """Wait for a condition; the limit only ends a test that hangs."""
+    for _ in range(3000):
         if condition():
             return
         time.sleep(0.1)
-    raise AssertionError("it did not happen")
+    raise AssertionError("the condition was never met")
 
 
 def children(pid):
-    """Processes that were started by another."""
+    """Ids of the child processes of a process."""
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

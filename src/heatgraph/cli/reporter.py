@@ -1,0 +1,122 @@
+"""What a command prints: its report to standard output, progress and warnings to standard error.
+
+If standard output is taken by a table (``-o -``), the report goes to standard error. Progress is
+shown on terminals only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from heatgraph.cli.options import OutputOptions
+from heatgraph.errors import HeatgraphWarning
+
+if TYPE_CHECKING:
+    from heatgraph.report.document import Section
+
+# What a progress bar calls the stages of a fit.
+STAGE_NAMES = {"search": "trying settings", "fit": "fitting"}
+
+
+class Reporter:
+    """Prints the report, the progress and the warnings of one command."""
+
+    def __init__(self, output: OutputOptions, stdout_taken: bool = False) -> None:
+        self.as_json, self.quiet = output.as_json, output.quiet
+        self.stream: TextIO = sys.stderr if stdout_taken else sys.stdout
+        self.started = time.perf_counter()
+        self._report = Console(file=self.stream, highlight=False, soft_wrap=True, emoji=False)
+        self._stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", HeatgraphWarning)
+        warnings.showwarning = self._warn
+
+    @property
+    def seconds(self) -> float:
+        """Time since the command began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def prints_text(self) -> bool:
+        """Whether the report is text, neither JSON nor suppressed."""
+        return not (self.quiet or self.as_json)
+
+    def print(self, text: str = "") -> None:
+        """Print a line of the report."""
+        if self.prints_text:
+            self._report.print(text, markup=False)
+            self.stream.flush()  # so that a log can be followed while a long command runs
+
+    def table(self, rows: Sequence[tuple[str, ...]], title: str = "") -> None:
+        """Print rows in aligned columns."""
+        if not self.prints_text:
+            return
+        if title:
+            self._report.print(title, style="bold", markup=False)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.print("  " + "  ".join(cells).rstrip())
+
+    def section_tables(self, section: Section) -> None:
+        """Print the tables of a section of a document."""
+        from heatgraph.report.document import Table
+        from heatgraph.report.markdown import plain
+
+        for part in section.parts:
+            if isinstance(part, Table):
+                self.print()
+                rows = [tuple(part.head), *(tuple(map(plain, row)) for row in part.rows)]
+                self.table(rows, part.title)
+                self.print()
+
+    def json(self, value: Any) -> None:
+        """Print the report as JSON, with --json."""
+        if self.as_json:
+            ascii_only = (self.stream.encoding or "").lower().replace("-", "") != "utf8"
+            text = json.dumps(_null_if_not_finite(value), indent=2, ensure_ascii=ascii_only)
+            print(text, file=self.stream)
+
+    @contextmanager
+    def progress(self, task: str) -> Iterator[Callable[[str, int, int], None]]:
+        """Show a progress bar; yields a callback that takes stage, steps done and steps in all."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda *_: None
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=self._stderr, transient=True) as bars:
+            bar = bars.add_task(task, total=None)
+
+            def update(stage: str, done: int, total: int) -> None:
+                description = STAGE_NAMES.get(stage, stage)
+                bars.update(bar, description=description, completed=done, total=total)
+
+            yield update
+
+    def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        if not self.quiet:
+            self._stderr.print(f"warning: {message}", style="yellow", markup=False)
+
+
+def _null_if_not_finite(value: Any) -> Any:
+    """Replace NaN and infinity, which JSON lacks, by None."""
+    if isinstance(value, dict):
+        return {key: _null_if_not_finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_null_if_not_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

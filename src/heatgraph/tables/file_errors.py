@@ -1,0 +1,34 @@
+"""Errors about a table file as a whole: missing, empty, or too large for the memory budget."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from heatgraph._io.formatting import format_bytes
+from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
+
+
+def missing_file(path: Path) -> InputError:
+    """The error for a file that does not exist; it suggests one with a similar name."""
+    if not path.parent.is_dir():
+        return InputError(f"{path}: there is no such file, and no folder {path.parent}.")
+    names = [other.name for other in path.parent.iterdir()]
+    close = difflib.get_close_matches(path.name, names, n=1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return InputError(f"{path}: there is no such file.{hint}")
+
+
+def empty_file(path: Path) -> FileFormatError:
+    """The error for a file without a header."""
+    return FileFormatError(
+        f"{path} is empty. Expected a line with the names of the columns, and rows below it."
+    )
+
+
+def too_large(path: Path, limit: float) -> MemoryBudgetError:
+    """The error for a file of more than `limit` bytes."""
+    return MemoryBudgetError(
+        f"{path} holds more than {format_bytes(limit)}, which is what the memory budget leaves "
+        "for reading. Raise the budget, or read less."
+    )

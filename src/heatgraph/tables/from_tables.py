@@ -1,0 +1,147 @@
+"""Read a graph with labels and a split from a node table and an edge table.
+
+The node table has one row per node: an id, a label (blank where unknown), features, and perhaps a
+split. The edge table has one row per edge: the ids of two nodes, and perhaps a weight. Sparse
+features may come in a table of their own, with one row per nonzero value: node, feature, value.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from heatgraph.datasets.dataset import Dataset
+from heatgraph.errors import InputError
+from heatgraph.tables.columns import ColumnChoice, find_node_columns
+from heatgraph.tables.edges import read_edges
+from heatgraph.tables.features import read_features
+from heatgraph.tables.files import open_table
+from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
+from heatgraph.tables.labels import read_labels, read_split
+from heatgraph.tables.options import NODE_COLUMNS, Directed, Duplicates, TableOptions
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """A data set read from tables, and how it was read.
+
+    `columns` are the columns in use by purpose, `features_origin` says where the features were
+    read from, and `notes` list what was left out or merged.
+    """
+
+    dataset: Dataset
+    columns: dict[str, ColumnChoice]
+    features_origin: str
+    num_edge_rows: int
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def id_column(self) -> str:
+        """Name of the id column of the node table."""
+        return str(self.columns["id"].name)
+
+
+def from_tables(
+    nodes: Any,
+    edges: Any,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    features: Any = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    directed: Directed = "max",
+    duplicates: Duplicates = "error",
+    memory_budget: Any = None,
+) -> Dataset:
+    """Read a graph with labels from a node table and an edge table.
+
+    A table is the path of a CSV or Parquet file, a data frame of pandas, polars or anything else
+    that exports Arrow, or a dictionary of columns. Columns that are not named are detected by
+    common names, else by position: the id is the first column of `nodes`, source and target are
+    the first two of `edges`.
+
+    Parameters
+    ----------
+    nodes, edges : table
+    id : str, optional
+        Column of `nodes` with the node ids: strings or integers, kept exactly.
+    label : str, optional
+        Column with the labels, blank where unknown. "" reads none.
+    split : str, optional
+        Column with "train", "val", "test", or blank. "" reads none.
+    features : str, list of str or table, optional
+        Columns with features, by name or pattern (``"word_*"``); one column of lists; or a table of
+        node, feature, value for sparse features. By default every numeric column that is not in
+        use. "" reads none.
+    source, target, weight : str, optional
+        Columns of `edges`.
+    directed : {"max", "sum", "refuse"}
+        Edges are undirected. Where the two directions differ in weight, take the larger weight,
+        take the sum, or raise an error.
+    duplicates : {"error", "sum", "max"}
+        How to merge rows of the same edge that differ in weight.
+    memory_budget : int or str, optional
+        Bytes, or a string such as "4GB"; by default all memory. A file may take half of it.
+
+    Returns
+    -------
+    Dataset
+        Its graph has the node ids and the feature names.
+
+    Examples
+    --------
+    >>> nodes = {"id": ["a", "b", "c"], "label": ["x", None, "y"], "size": [1.0, 2.0, 3.0]}
+    >>> data = from_tables(nodes, {"source": ["a", "b"], "target": ["b", "c"]})
+    >>> data.graph
+    Graph(3 nodes, 2 edges, 1 features, 0 isolated)
+    >>> data.labels
+    array(['x', None, 'y'], dtype=object)
+    """
+    options = TableOptions(
+        id=id,
+        label=label,
+        split=split,
+        features=features,
+        source=source,
+        target=target,
+        weight=weight,
+        directed=directed,
+        duplicates=duplicates,
+        memory_budget=memory_budget,
+    )
+    return read_tables(nodes, edges, options).dataset
+
+
+def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
+    """Read a node table and an edge table, and report how they were read."""
+    table = open_table(nodes, "nodes", NODE_COLUMNS, options)
+    if table.num_rows == 0:
+        raise InputError(f"{table.name} has no rows. Expected one per node.")
+    columns = find_node_columns(table, options)
+    ids = read_ids(table, str(columns["id"].name))
+    check_unique(table, ids, columns["id"])
+    with ThreadPoolExecutor(1) as pool:
+        # Edges on one core, features and labels on another.
+        future = pool.submit(
+            read_edges, edges, ids, describe_id_table(table, columns["id"]), options
+        )
+        features = read_features(table, columns, ids, options)
+        label, split = columns["label"].name, columns["split"].name
+        labels = None if label is None else read_labels(table, label)
+        splits = {} if split is None else {split: read_split(table, split, labels)}
+    edge_part = future.result()
+    graph = edge_part.graph
+    if features.values is not None:
+        graph = graph.with_features(features.values, features.names)
+    columns |= edge_part.columns
+    return ReadResult(
+        Dataset(table.name, graph, labels, splits),
+        {purpose: choice for purpose, choice in columns.items() if choice.name is not None},
+        features.origin,
+        edge_part.num_rows,
+        features.notes + edge_part.notes,
+    )

@@ -1,0 +1,60 @@
+"""Options of the table reader, shared by `from_tables` and the command line.
+
+The module imports nothing heavy, so that the command line can list choices without loading Arrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from heatgraph.errors import InputError
+
+Directed = Literal["max", "sum", "refuse"]
+Duplicates = Literal["error", "sum", "max"]
+
+NODE_COLUMNS = ("id", "label", "split")
+EDGE_COLUMNS = ("source", "target", "weight")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a node table and an edge table; `from_tables` documents each option.
+
+    A column is given by name; None detects it and "" means that there is none. `model_features`
+    are the feature names of a fitted model: exactly those are read, in that order.
+    """
+
+    id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    features: Any = None
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    directed: Directed = "max"
+    duplicates: Duplicates = "error"
+    memory_budget: Any = None
+    model_features: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        for option in (*NODE_COLUMNS, *EDGE_COLUMNS):
+            column = getattr(self, option)
+            if not isinstance(column, str | None):
+                raise InputError(f"{option} must be the name of a column. Got {column!r}.")
+        for option, choices in (
+            ("directed", get_args(Directed)),
+            ("duplicates", get_args(Duplicates)),
+        ):
+            value = getattr(self, option)
+            if value not in choices:
+                listed = ", ".join(map(repr, choices))
+                raise InputError(f"{option} must be one of {listed}. Got {value!r}.")
+        _ = self.memory_bytes
+
+    @property
+    def memory_bytes(self) -> float:
+        """The memory budget in bytes."""
+        from heatgraph._io.memory import memory_budget_bytes
+
+        return memory_budget_bytes(self.memory_budget)

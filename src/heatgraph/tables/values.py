@@ -1,0 +1,90 @@
+"""Values of a column as NumPy arrays: checked, and refused with the row of the first bad value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heatgraph.errors import InputError
+from heatgraph.tables.input_table import InputTable
+
+Array = npt.NDArray[Any]
+
+
+def read_numbers(table: InputTable, name: str) -> Array:
+    """A column as float64 without missing values."""
+    column = table.column(name)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
+    if is_text(column.type):
+        refuse_text(table, name, column)
+    if not is_numeric(column.type):
+        raise InputError(
+            f"{table.name}: column {name!r} must be numeric, and has type {column.type} (such as "
+            f"{first_value(column)!r})."
+        )
+    refuse_rows(
+        table, pc.is_null(column), f"column {name!r} is blank",
+        "Missing values are not imputed: fill them in, or drop the row or column.",
+    )  # fmt: skip
+    # A safe cast would refuse integers that float64 rounds.
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def refuse_text(table: InputTable, name: str, column: pa.ChunkedArray) -> None:
+    """Refuse a text column that should be numeric, at the first value that is not a number."""
+    texts = column.to_pylist()
+    bad = np.array([text is not None and not is_number(text) for text in texts])
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"{table.locate(row)}: column {name!r} has {texts[row]!r} among numbers "
+            f"({bad.sum():,} such in all). Correct it, or leave the column out."
+        )
+
+
+def refuse_rows(table: InputTable, bad: pa.ChunkedArray, problem: str, remedy: str) -> None:
+    """Raise an error if any row is bad, with the first one and their number."""
+    count = pc.sum(bad).as_py() or 0
+    if count:
+        row = pc.index(bad, True).as_py()
+        raise InputError(f"{table.locate(row)}: {problem} ({count:,} such in all). {remedy}")
+
+
+def to_numpy(column: pa.ChunkedArray) -> Array:
+    """A NumPy array of the same type; for text or missing values, of objects with None."""
+    if column.null_count == 0 and not is_text(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_pylist()
+    return values
+
+
+def first_value(column: Any) -> str:
+    """The first value that is not missing, as text; "" if all are."""
+    present = column.drop_null()
+    return str(present[0].as_py()).strip() if len(present) else ""
+
+
+def is_number(text: str) -> bool:
+    """Whether a text parses as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether an Arrow type converts to float64."""
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal
+    return any(is_kind(kind) for is_kind in kinds)

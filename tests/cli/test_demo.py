@@ -1,0 +1,38 @@
+"""``heatgraph demo``."""
+
+import json
+
+import pytest
+
+import heatgraph as hg
+from heatgraph.cli import demo
+
+
+@pytest.mark.slow
+def test_the_demo_and_its_python_code_agree(folder, start, capsys):
+    process = start("demo", "--plot", "plot.png", encoding="utf-8")
+    exec(demo.PYTHON_EQUIVALENT, {})
+    T, accuracy = map(float, capsys.readouterr().out.split())
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert "Citeseer: 3,327 papers" in out
+    assert "Why one of them got its field" in out
+    assert "Accuracy over T is drawn in plot.png." in out
+    assert demo.PYTHON_EQUIVALENT in out
+    assert f"chose T = {T:.2f}." in out
+    assert f"with the graph  {accuracy:.1%}" in out
+    assert accuracy > 0.7
+
+
+def test_json(folder, run, monkeypatch):
+    """With a small search, to save time."""
+    real = hg.DGCClassifier
+    monkeypatch.setattr(
+        "heatgraph.learning.classifier.DGCClassifier",
+        lambda T=(0.0, 4.0), **settings: real(T=T, weight_decay=1e-4, **settings),
+    )
+    report = json.loads(run("demo", "--json").out)
+    assert (folder / "heatgraph-demo.png").read_bytes().startswith(b"\x89PNG")
+    assert report["T"] == 4
+    assert report["test_accuracy"]["with the graph"] > report["test_accuracy"]["words alone"]

@@ -1,0 +1,309 @@
+"""``heatgraph fit``: the report, predictions, models and settings."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from table_files import add_split, read_predictions, read_rows
+
+import heatgraph as hg
+from heatgraph._io.tensor_file import read_tensors
+from heatgraph.learning.classifier import KIND
+
+TABLES = ("nodes.csv", "edges.csv")
+FIXED = ("--T", "2", "--weight-decay", "1e-3")
+
+
+def assert_same_model(path, other):
+    """Assert that two files hold the same model, bit by bit."""
+    (content, tensors), (others, other_tensors) = (read_tensors(p, KIND) for p in (path, other))
+    assert content == others
+    assert {name: tensor.tobytes() for name, tensor in tensors.items()} == {
+        name: tensor.tobytes() for name, tensor in other_tensors.items()
+    }
+
+
+def test_the_report_summarizes_tables_and_choice(folder, command):
+    done = command("fit", *TABLES, "--T", "1,2", "-m", "model", "-o", "p.csv")
+    assert (done.code, done.err) == (0, "")
+    rows, edges = read_rows("nodes.csv"), read_rows("edges.csv")
+    known = [row["label"] for row in rows if row["label"]]
+    pairs = {frozenset(edge.values()) for edge in edges}
+    text = re.sub(" +", " ", done.out)
+    for piece in (
+        "Read nodes.csv and edges.csv in ",
+        " nodes 100 id: id (detected)",
+        f" edges {len(pairs)} from {len(edges)} rows; source (detected) - target (detected)",
+        " 1 duplicates merged, 1 self-loops, 3 isolated nodes",
+        " features 6 ",
+        " classes 3 label: label (detected); ",
+        f" unlabelled {100 - len(known)} nodes",
+        f"Fitted {len(known)} labelled nodes in ",
+        " settings by cross-validation",
+        " weight decay ",
+        "Accuracy by cross-validation",
+        " with the graph ",
+        " features alone ",
+        " largest class ",
+        "Wrote model to model",
+        "Wrote predictions to p.csv",
+        "Done in ",
+    ):
+        assert piece in text
+    for colour in ("red", "green", "blue"):
+        assert f"{colour} ({known.count(colour)})" in text
+    assert re.search(r" T \d", text)
+    assert "━" not in text
+
+
+def test_json_has_the_same_numbers_and_nothing_else(folder, run):
+    words = run("fit", *TABLES, "-o", "p.csv", "--T", "1,2")
+    done = run("fit", *TABLES, "-o", "q.csv", "--T", "1,2", "--json")
+    assert (done.code, done.err) == (0, "")
+    report = json.loads(done.out)
+    read, chosen = report["read"], report["chosen"]
+    assert (read["nodes"], read["features"], read["isolated"]) == (100, 6, 3)
+    assert (read["duplicates"], read["self_loops"]) == (1, 1)
+    assert sum(read["classes"].values()) + read["unlabelled"] == 100
+    assert chosen["T"] in (1, 2)
+    assert report["wrote"] == {"model": None, "predictions": "q.csv"}
+    text = re.sub(" +", " ", words.out)
+    assert f" T {chosen['T']:.3g}\n weight decay {chosen['weight_decay']:.3g}\n" in text
+    for name, key in {
+        "with the graph": "validation_accuracy",
+        "features alone": "features_alone_accuracy",
+        "largest class": "majority_accuracy",
+    }.items():
+        assert f" {name} {chosen[key]:.1%}" in text
+    assert (folder / "p.csv").read_bytes() == (folder / "q.csv").read_bytes()
+
+
+def test_quiet_does_not_suppress_json(folder, run):
+    done = run("fit", *TABLES, *FIXED, "--json", "--quiet")
+    assert json.loads(done.out)["read"]["columns"]["id"] == {"column": "id", "guessed": True}
+    assert done.err == ""
+
+
+def test_predictions_on_standard_output_are_alone(folder, run):
+    done = run("fit", *TABLES, *FIXED, "-o", "-", "-m", "model")
+    assert done.code == 0
+    assert "Wrote model to model" in done.err
+    (folder / "out.csv").write_text(done.out, encoding="utf-8")
+    names, _, values = read_predictions(folder / "out.csv")
+    assert names == [f"n{at}" for at in range(100)]
+    assert values.shape == (100, 3)
+
+
+def test_json_goes_to_standard_error_beside_predictions(folder, run):
+    done = run("fit", *TABLES, *FIXED, "-o", "-", "--json")
+    assert done.out.startswith("id,prediction,probability,")
+    assert json.loads(done.err)["wrote"]["predictions"] == "-"
+
+
+def test_the_report_says_if_nothing_was_written(folder, run):
+    done = run("fit", *TABLES, *FIXED)
+    assert "Nothing was written: give --predictions or --model." in done.out
+    assert "chose among" not in done.out
+    assert sorted(path.name for path in folder.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+def test_predictions_are_those_of_the_python_api(folder, run):
+    run("fit", *TABLES, *FIXED, "-o", "p.csv")
+    data = hg.from_tables(*TABLES)
+    model = hg.DGCClassifier(T=2.0, weight_decay=1e-3, random_state=0).fit(data.graph, data.labels)
+    names, predicted, values = read_predictions(folder / "p.csv")
+    assert names == data.graph.names.tolist()
+    assert predicted == model.predict().tolist()
+    np.testing.assert_allclose(values, model.predict_proba(), atol=1e-6)
+    np.testing.assert_allclose(values.sum(axis=1), 1, atol=3e-6)
+    header = (folder / "p.csv").read_text(encoding="utf-8").splitlines()[0]
+    classes = [f"probability_{label}" for label in model.classes_]
+    assert header == ",".join(["id", "prediction", "probability", *classes])
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv.gz", ".tsv.gz", ".parquet"])
+def test_every_file_format_gives_the_same_predictions(folder, run, suffix):
+    run("fit", *TABLES, *FIXED, "-o", "p.csv", "-m", "model")
+    for name in ("nodes", "edges"):
+        table = pa.csv.read_csv(f"{name}.csv")
+        if suffix == ".parquet":
+            pa.parquet.write_table(table, f"{name}{suffix}")
+            continue
+        text = (folder / f"{name}.csv").read_text(encoding="utf-8")
+        text = text.replace(",", "\t") if "tsv" in suffix else text
+        raw = gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode()
+        (folder / f"{name}{suffix}").write_bytes(raw)
+    done = run("fit", f"nodes{suffix}", f"edges{suffix}", *FIXED, "-o", f"q{suffix}", "-m", "other")
+    assert done.code == 0, done.err
+    ours, theirs = read_predictions(folder / "p.csv"), read_predictions(folder / f"q{suffix}")
+    assert ours[:2] == theirs[:2]
+    # Arrow wrote the Parquet table from the texts, so features are the same numbers.
+    np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+def test_a_seed_makes_it_reproducible_to_the_byte(folder, run):
+    for name in ("p", "q"):
+        arguments = ("--T", "1,2,4", "--seed", "7", "-o", f"{name}.csv", "-m", name)
+        assert run("fit", *TABLES, *arguments).code == 0
+    assert (folder / "p.csv").read_bytes() == (folder / "q.csv").read_bytes()
+    assert_same_model(folder / "p", folder / "q")
+
+
+def test_threads_do_not_change_predictions(folder, run):
+    for threads in "12":
+        arguments = ("--T", "1,2,4", "--threads", threads, "-o", f"{threads}.csv")
+        assert run("fit", *TABLES, *arguments).code == 0
+    assert (folder / "1.csv").read_bytes() == (folder / "2.csv").read_bytes()
+
+
+def test_ids_of_19_digits_are_exact(folder, run):
+    """No float represents them."""
+    base = 9_007_199_254_740_993_001
+    for name in TABLES:
+        text = (folder / name).read_text(encoding="utf-8")
+        text = re.sub(r"\bn(\d+)", lambda match: str(base + int(match[1])), text)
+        (folder / name).write_text(text, encoding="utf-8")
+    for suffix in (".csv", ".parquet"):
+        done = run("fit", *TABLES, *FIXED, "-o", f"p{suffix}", "-m", "model")
+        assert done.code == 0, done.err
+        assert read_predictions(folder / f"p{suffix}")[0] == [base + at for at in range(100)]
+    done = run("explain", "model", *TABLES, "--node", base + 7, "--json")
+    assert json.loads(done.out)["node"] == base + 7
+
+
+def test_the_split_column_is_used(folder, run):
+    rows = add_split(folder)
+    arguments = ("fit", *TABLES, "--T", "0.5,2,8", "-o", "p.csv", "--json")
+    done = run(*arguments)
+    report = json.loads(done.out)
+    test = [row for row in rows if row["split"] == "test"]
+    assert report["read"]["split"]["test"] == len(test) == report["chosen"]["test_nodes"]
+    assert "validation nodes" in report["chosen"]["validated_by"]
+    predicted = {row["id"]: row["prediction"] for row in read_rows("p.csv")}
+    right = np.mean([predicted[row["id"]] == row["label"] for row in test])
+    assert report["chosen"]["test_accuracy"] == pytest.approx(right)
+    words = run(*arguments[:-1]).out
+    assert f"Accuracy on {len(test)} test nodes\n  with the graph  {right:.1%}\n" in words
+    assert "Accuracy on 2" in words or "Accuracy on 1" in words
+    assert " validation nodes\n  with the graph" in words
+
+
+def test_labels_of_test_nodes_change_nothing_but_their_accuracy(folder, run):
+    add_split(folder)
+    arguments = ("fit", *TABLES, "--T", "0.5,2,8", "-m")
+    run(*arguments, "before", "-o", "before.csv")
+    text = (folder / "nodes.csv").read_text(encoding="utf-8")
+    wrong = {"red": "green", "green": "blue", "blue": "red"}
+    lines = [
+        re.sub("red|green|blue", lambda match: wrong[match[0]], line) if ",test" in line else line
+        for line in text.splitlines()
+    ]
+    (folder / "nodes.csv").write_text("\n".join(lines), encoding="utf-8")
+    run(*arguments, "after", "-o", "after.csv")
+    assert_same_model(folder / "before", folder / "after")
+    assert (folder / "before.csv").read_bytes() == (folder / "after.csv").read_bytes()
+
+
+def test_a_split_with_test_nodes_only(folder, run):
+    nodes = pd.read_csv(folder / "nodes.csv", dtype=str, keep_default_na=False)
+    nodes["split"] = ["test" if at % 4 == 0 else "" for at in range(len(nodes))]
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    report = json.loads(run("fit", *TABLES, *FIXED, "--json").out)
+    labelled = nodes[nodes["label"] != ""]
+    assert report["chosen"]["test_nodes"] == (labelled["split"] == "test").sum()
+    assert report["chosen"]["training_nodes"] == (labelled["split"] == "").sum()
+
+
+def test_settings_reach_the_model(folder, run):
+    done = run("fit", *TABLES, "--T", "2", "--K", "5", "--scheme", "rk4", "--weight-decay", "0.01",
+               "--no-self-loops", "--feature-scaling", "none", "--json")  # fmt: skip
+    chosen = json.loads(done.out)["chosen"]
+    assert (chosen["T"], chosen["K"], chosen["scheme"]) == (2, 5, "RungeKutta4")
+    assert (chosen["weight_decay"], chosen["self_loops"]) == (0.01, False)
+    assert chosen["feature_scaling"] == "none"
+    assert " K  " in run("fit", *TABLES, *FIXED, "--K", "5").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piece"),
+    [
+        (("--scheme", "heat", "--K", "5"), "--scheme heat takes no --K"),
+        (("--scheme", "rk4"), "--scheme rk4 needs a number of steps, --K"),
+    ],
+)
+def test_schemes_and_steps_must_be_compatible(folder, run, arguments, piece):
+    done = run("fit", *TABLES, *arguments)
+    assert done.code == 2
+    assert piece in " ".join(done.err.split())
+
+
+def test_warnings_are_lines_on_standard_error(folder, run):
+    done = run("fit", *TABLES, *FIXED, "--T", "9", "--K", "2")
+    assert done.code == 0
+    (line,) = done.err.splitlines()
+    assert line.startswith("warning: Euler(T=9.0, K=2) takes steps T/K = 4.5")
+    assert run("fit", *TABLES, *FIXED, "--T", "9", "--K", "2", "-q").err == ""
+
+
+def test_a_warning_is_printed_once(folder, run):
+    nodes = pd.read_csv(folder / "nodes.csv", dtype=str, keep_default_na=False)
+    labelled = nodes.index[nodes["label"] != ""]
+    nodes["split"] = ""
+    nodes.loc[labelled, "split"] = ["val" if at % 3 == 0 else "train" for at in labelled]
+    (first,) = labelled[nodes.loc[labelled, "split"] == "val"][:1]
+    nodes.loc[first, "label"] = "never seen"
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    done = run("fit", *TABLES, "--T", "1,2", "--weight-decay", "1")
+    assert done.code == 0
+    assert done.err.count("never seen") == 1
+
+
+def test_strict_fails_without_convergence(folder, run, monkeypatch):
+    assert run("fit", *TABLES, *FIXED, "--strict").code == 0
+    monkeypatch.setattr(
+        "heatgraph.learning.classifier.DGCClassifier.predict_proba",
+        lambda self: setattr(self, "converged_", False) or np.full((100, 3), 1 / 3),
+    )
+    assert run("fit", *TABLES, *FIXED, "-o", "p.csv").code == 0
+    assert run("fit", *TABLES, *FIXED, "-o", "p.csv", "--strict").code == 3
+
+
+def test_given_columns_and_weights(folder, run):
+    for name, old, new in (("nodes.csv", "id,label", "key,kind"), ("edges.csv", "source", "a")):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    lines = (folder / "edges.csv").read_text(encoding="utf-8").splitlines()
+    lines = ["a,b,strength", *(f"{line},{1 + at % 3}" for at, line in enumerate(lines[1:]))]
+    (folder / "edges.csv").write_text("\n".join(lines), encoding="utf-8")
+    arguments = ("--id", "key", "--label", "kind", "--source", "a", "--target", "b")
+    arguments += ("--weight", "strength", "--features", "f1, f*", *FIXED)
+    done = run("fit", *TABLES, *arguments)
+    assert done.code == 1
+    assert "and had " in done.err
+    done = run("fit", *TABLES, *arguments, "--duplicates", "max", "-o", "p.csv")
+    assert done.code == 0, done.err
+    assert "a - b, weight: strength" in done.out
+    assert "detected" not in done.out
+    assert (folder / "p.csv").read_text(encoding="utf-8").startswith("key,prediction")
+    done = run("fit", *TABLES, *arguments, "--duplicates", "max", "--directed", "refuse")
+    assert "no counterpart of equal weight" in done.err
+
+
+def test_labels_are_printed_verbatim(folder, run):
+    text = (folder / "nodes.csv").read_text(encoding="utf-8")
+    for colour, label in {"red": ":red_heart:", "green": "[bold]Übung", "blue": "日本"}.items():
+        text = text.replace(f",{colour},", f",{label},")
+    (folder / "nodes.csv").write_text(text, encoding="utf-8")
+    assert {":red_heart:", "[bold]Übung"} <= set(json.loads(run("info", *TABLES, "--json").out)
+                                                  ["read"]["classes"])  # fmt: skip
+    done = run("fit", *TABLES, *FIXED, "-o", "p.csv")
+    assert ":red_heart: (" in done.out
+    assert "[bold]Übung (" in done.out
+    header = (folder / "p.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert "probability_[bold]Übung" in header

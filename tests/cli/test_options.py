@@ -1,0 +1,85 @@
+"""Options that several commands share."""
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from heatgraph.cli.options import ColumnOptions, LabelOptions, parse_candidates
+from heatgraph.learning.scaling import SCALINGS
+from heatgraph.tables.options import TableOptions
+
+FIT = ("fit", "nodes.csv", "edges.csv", "--T", "2", "--weight-decay", "1e-3")
+
+
+def test_candidates():
+    assert parse_candidates(None, "--T") == parse_candidates("auto", "--T") == "auto"
+    assert parse_candidates("2", "--T") == 2
+    assert parse_candidates("1, 2.5", "--T") == [1, 2.5]
+
+
+def test_the_help_lists_every_feature_scaling(run):
+    text = " ".join(run("fit", "--help").out.replace("│", " ").split())
+    (listed,) = re.findall(r"Before features diffuse: (.*?)\. ", text)
+    assert re.split(", | or ", listed) == ["auto", *SCALINGS]
+
+
+@pytest.mark.parametrize("scaling", ["auto", *SCALINGS])
+def test_every_feature_scaling_is_accepted(folder, run, scaling):
+    (folder / "nodes.csv").unlink()
+    assert run(*FIT, "--feature-scaling", scaling).code == 1  # and not 2, a usage error
+
+
+def test_every_option_of_the_reader_is_an_option_of_a_command():
+    groups = (ColumnOptions, LabelOptions)
+    given = {field.name: field.default for group in groups for field in fields(group)}
+    options = {field.name: field.default for field in fields(TableOptions)}
+    del options["memory_budget"], options["model_features"]  # --memory, and the model's
+    assert given == options
+
+
+@pytest.mark.parametrize("name", ["fit", "predict", "tune", "explain", "info", "datasets", "demo"])
+def test_every_command_has_help(run, name):
+    done = run(name, "-h")
+    assert done.code == 0
+    assert f"Usage: heatgraph {name}" in done.out
+    assert "--json" in done.out
+    assert "--quiet" in done.out
+
+
+WRONG_USE = {
+    "no edges": (("fit", "nodes.csv"), "Missing argument 'EDGES'"),
+    "an unknown command": (("fti",), "No such command 'fti'."),
+    "an unknown option": (("fit", "nodes.csv", "edges.csv", "--labl", "y"), "--label"),
+    "T that is no number": ((*FIT, "--T", "long"), "--T must be a number >= 0"),
+    "T that is negative": ((*FIT, "--T", "-1"), "--T must be a number >= 0"),
+    "an empty candidate": ((*FIT, "--T", "1,,2"), "--T must be a number >= 0"),
+    "weight decay that is NaN": ((*FIT, "--weight-decay", "nan"), "--weight-decay must be"),
+    "a negative K": ((*FIT, "--K", "-1"), "--K"),
+    "an unknown scheme": ((*FIT, "--scheme", "rk45"), "--scheme"),
+    "an unknown scaling": ((*FIT, "--feature-scaling", "zscore"), "--feature-scaling"),
+    "a negative seed": ((*FIT, "--seed", "-1"), "--seed"),
+    "no threads": ((*FIT, "--threads", "0"), "--threads"),
+    "memory that is no size": ((*FIT, "--memory", "lots"), "must be a size such as 4GB"),
+    "a model to standard output": ((*FIT, "-m", "-"), "--model must name a file"),
+    "predict without output": (("predict", "m", "nodes.csv", "edges.csv"), "--output"),
+    "nothing to tune": (("tune", *FIT[1:]), "there is nothing to search"),
+    "nothing to plot": (
+        ("tune", "nodes.csv", "edges.csv", "--T", "1", "--plot", "p.png"),
+        "there is nothing to plot",
+    ),
+    "export of nothing": (("datasets", "--export", "there"), "--export needs the name"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_USE)
+def test_usage_errors_point_to_the_help(case, folder, run):
+    arguments, piece = WRONG_USE[case]
+    before = sorted(folder.iterdir())
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("Usage: heatgraph")
+    assert "-h' for help" in done.err
+    assert piece in " ".join(done.err.split())
+    assert sorted(folder.iterdir()) == before

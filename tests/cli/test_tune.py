@@ -1,0 +1,46 @@
+"""``heatgraph tune``: the table and the plot of a search."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+from table_files import add_split, read_rows
+
+TABLES = ("nodes.csv", "edges.csv")
+
+
+def test_the_table_has_every_setting(folder, run):
+    done = run("tune", *TABLES, "--T", "0,1,2", "--weight-decay", "1e-3,1e-2", "-o", "t.csv")
+    assert (done.code, done.err) == (0, "")
+    rows = read_rows("t.csv")
+    assert {(float(row["T"]), float(row["weight_decay"])) for row in rows} == {
+        (T, decay) for T in (0, 1, 2) for decay in (1e-3, 1e-2)
+    }
+    assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
+    assert f"Wrote {len(rows)} settings to t.csv" in done.out
+    assert f"chose among {len(rows)} settings" in done.out
+
+
+def test_plot_formats(folder, run):
+    for name, start in {"t.png": b"\x89PNG", "t.svg": b"<?xml", "t.pdf": b"%PDF"}.items():
+        done = run("tune", *TABLES, "--T", "0,1,2", "--weight-decay", "1e-3", "--plot", name)
+        assert done.code == 0
+        assert f"Wrote the plot to {name}" in done.out
+        assert (folder / name).read_bytes().startswith(start)
+
+
+def test_test_nodes_are_not_used(folder, run):
+    add_split(folder)
+    done = run("tune", *TABLES, "--T", "1,2", "--weight-decay", "1", "-o", "-", "--json")
+    assert done.out.startswith("scheme,T,")
+    assert "test_accuracy" not in json.loads(done.err)["chosen"]
+    done = run("tune", *TABLES, "--T", "1,2", "--weight-decay", "1", "-o", "t.parquet")
+    assert pa.parquet.read_table("t.parquet").num_rows >= 2
+
+
+def test_plot_titles_with_dollar_signs(folder, run):
+    (folder / "x$_$.csv").write_bytes((folder / "nodes.csv").read_bytes())
+    done = run(
+        "tune", "x$_$.csv", "edges.csv", "--T", "1,2", "--weight-decay", "1", "--plot", "t.png"
+    )
+    assert done.code == 0, done.err
