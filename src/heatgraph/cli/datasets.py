@@ -52,7 +52,7 @@ def datasets(
         _show(reporter, name, export, f".{format.value}")
 
 
-def _list(reporter: Reporter, entries: list[Entry]) -> None:
+def _list(reporter: Reporter, entries: list[CatalogueEntry]) -> None:
     rows: list[tuple[str, ...]] = [
         ("name", "nodes", "edges", "features", "classes", "where", "what")
     ]
@@ -68,7 +68,7 @@ def _list(reporter: Reporter, entries: list[Entry]) -> None:
     reporter.json([_to_json(entry) for entry in entries])
 
 
-def _to_json(entry: Entry) -> dict[str, Any]:
+def _to_json(entry: CatalogueEntry) -> dict[str, Any]:
     values = {
         field.name: getattr(entry, field.name)
         for field in dataclasses.fields(entry)

@@ -11,7 +11,6 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
@@ -32,9 +31,7 @@ def check_scheme(name: str | None) -> str | None:
         return None
     from heatgraph.schemes import SCHEMES
 
-    if name not in SCHEMES:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, SCHEMES))}.")
-    return name
+    return _check_choice(name, tuple(SCHEMES))
 
 
 _COLUMNS = "Columns (detected by name if not given; '' for none)"
@@ -262,10 +259,13 @@ class ModelOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of the classifier; options that contradict each other are refused."""
-        if self.K is not None and self.scheme is Schemes.heat:
-            raise typer.BadParameter("--scheme heat takes no --K: it is the limit of many steps.")
-        if self.K is None and self.scheme not in (None, Schemes.heat):
-            raise typer.BadParameter(f"--scheme {self.scheme.value} needs a number of steps, --K.")
+        if self.scheme is not None:
+            from heatgraph.schemes import SCHEMES
+
+            if self.K is not None and not SCHEMES[self.scheme].takes_K:
+                raise typer.BadParameter(f"--scheme {self.scheme} takes no --K: it has no steps.")
+            if self.K is None and SCHEMES[self.scheme].takes_K:
+                raise typer.BadParameter(f"--scheme {self.scheme} needs a number of steps, --K.")
         return {
             "T": parse_candidates(self.T, "--T"),
             "K": self.K,

@@ -98,21 +98,12 @@ class Dataset:
 
     def digest(self) -> str:
         """SHA-256 of the graph, features, labels and splits, to recognise the same data."""
-        graph, X = self.graph, self.graph.features
-        arrays = [graph.indptr, graph.indices]
-        if self.labels is not None:
-            labels = np.asarray(self.labels)
-            arrays.append(labels.astype(str) if labels.dtype == object else labels)
-        arrays += [] if graph.weights is None else [graph.weights]
-        if X is not None:
-            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
-        for split in self.splits.values():
-            arrays += [split.train, split.val, split.test]
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return digest.hexdigest()
+        graph = self.graph
+        labels = None if self.labels is None else np.asarray(self.labels)
+        parts = [[split.train, split.val, split.test] for split in self.splits.values()]
+        return fingerprint(
+            graph.indptr, graph.indices, graph.weights, graph.features, labels, *chain(*parts)
+        )
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"
