@@ -16,7 +16,7 @@ from benchmarks.rows import Results, Row
 from benchmarks.search import SEARCH
 from benchmarks.start import START
 from heatgraph._io.formatting import format_bytes
-from heatgraph.experiments.results import circumstances
+from heatgraph.experiments.results import runs_table
 from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Cell, Document, Part, Section, Table
 from heatgraph.report.folder import write_text
@@ -168,7 +168,7 @@ def _section(benchmark: Benchmark, results: Results | None) -> Section:
         )
     limit = f" Limit: {results.limit:g} s." if results.limit else ""
     parts.append(f"Rounds: {results.rounds}.{limit}")
-    parts.append(circumstances([results.run]))
+    parts.append(runs_table([results.run]))
     return Section(benchmark.name, benchmark.title, parts)
 
 

@@ -78,41 +78,43 @@ def compare(
     """
     voice = Voice(report)
     from heatgraph.errors import InputError
-    from heatgraph.experiments.compare.contestants import CONTESTANTS, DEFAULT, chosen
+    from heatgraph.experiments.compare.methods import DEFAULT_METHODS, METHODS, parse_methods
 
-    wanted = chosen(DEFAULT if models is None else models)
+    wanted = parse_methods(DEFAULT_METHODS if models is None else models)
     check_folders(data, output)
     dataset = (
         _named(voice, what, data)
         if edges is None
         else _read(voice, Path(what), edges, tables, labels, machine)
     )
-    from heatgraph.experiments.compare.trials import Comparison, run, splits_of
-    from heatgraph.experiments.compare.verdict import CSV, JSON, rows, write
-    from heatgraph.experiments.results import FILE, Results
+    from heatgraph.experiments.compare.comparison import Comparison, run_comparison
+    from heatgraph.experiments.compare.report import CSV_FILE, JSON_FILE, write_comparison
+    from heatgraph.experiments.compare.splits import comparison_splits
+    from heatgraph.experiments.compare.summary import summarize_methods
+    from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import PAGE
 
-    there = [name for name in wanted if CONTESTANTS[name].is_installed]
+    there = [name for name in wanted if METHODS[name].is_installed]
     if dataset.graph.features is None:
         if noise:
             raise InputError("--noise: there are no features that noise could disturb.")
-        needy = [CONTESTANTS[name].title for name in there if CONTESTANTS[name].needs_features]
+        needy = [METHODS[name].title for name in there if METHODS[name].needs_features]
         if needy:
             voice.say(f"There are no features, so {', '.join(needy)} are left out.")
-        there = [name for name in there if not CONTESTANTS[name].needs_features]
+        there = [name for name in there if not METHODS[name].needs_features]
     comparison = Comparison(
         there,
         dataset,
-        splits_of(dataset, splits),
+        comparison_splits(dataset, splits),
         seeds,
         noise,
-        known_as=what if edges is None else "",
+        recipe_dataset=what if edges is None else "",
         threads=machine.threads,
         memory=machine.memory,
     )
     folder = output or Path(f"heatgraph-compare-{_plain(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    results = Results(folder, "compare", _command(what, edges, wanted, seeds, splits, noise))
+    results = ResultStore(folder, "compare", _command(what, edges, wanted, seeds, splits, noise))
     with voice.working("starting") as bar:
         last = voice.seconds
 
@@ -123,13 +125,13 @@ def compare(
                 last = voice.seconds
                 voice.say(f"{done} of {total} runs, {last:.0f} s; {at}")
 
-        outcome = run(comparison, results, progress, again=again)
+        status = run_comparison(comparison, results, progress, rerun=again)
         bar("writing the report", 0, 1)
-        document = write(folder, comparison, results)
-    found = rows(comparison, results)
+        document = write_comparison(folder, comparison, results)
+    found = summarize_methods(comparison, results)
     tell_tables(voice, document.sections[0])
-    for method, why in outcome.failed.items():
-        voice.say(f"{CONTESTANTS[method].title} failed: {why}")
+    for method, why in status.failed.items():
+        voice.say(f"{METHODS[method].title} failed: {why}")
         if "does not read edge weights" in why and edges is not None:
             voice.say("  To leave weights aside: --weight ''")
     missing = _missing(wanted)
@@ -138,15 +140,16 @@ def compare(
             f'Not run: {", ".join(names)}. To have them too: pip install "heatgraph[{extra}]"'
         )
     voice.say(
-        f"{outcome.done} runs, {outcome.known} known before. The report is {folder / PAGE}; beside "
-        f"it are {CSV} and {JSON}, and {FILE} with every run."
+        f"{status.completed} runs, {status.stored} known before. The report is "
+        f"{folder / PAGE}; beside it are {CSV_FILE} and {JSON_FILE}, and {RESULTS_FILE} with every "
+        "run."
     )
     voice.say(f"Done in {voice.seconds:.0f} s")
     voice.json(
         {
             "folder": str(folder),
-            "run": outcome.done,
-            "known": outcome.known,
+            "run": status.completed,
+            "known": status.stored,
             "not_installed": missing,
             "methods": found,
             "seconds": voice.seconds,
@@ -184,13 +187,13 @@ def _read(
 
 def _missing(wanted: list[str]) -> dict[str, list[str]]:
     """Methods that are not installed, by the extra that they need."""
-    from heatgraph.experiments.compare.contestants import CONTESTANTS
+    from heatgraph.experiments.compare.methods import METHODS
 
     found: dict[str, list[str]] = {}
     for name in wanted:
-        contestant = CONTESTANTS[name]
-        if contestant.extra and not contestant.is_installed:
-            found.setdefault(contestant.extra, []).append(contestant.title)
+        method = METHODS[name]
+        if method.extra and not method.is_installed:
+            found.setdefault(method.extra, []).append(method.title)
     return found
 
 

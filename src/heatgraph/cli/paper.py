@@ -62,49 +62,50 @@ def paper(
     What is done is kept in the folder and not done again, so a run can be stopped and gone on with.
     """
     voice = Voice(report)
-    from heatgraph.experiments.paper.catalogue import experiments
-    from heatgraph.experiments.paper.experiment import Scope
+    from heatgraph.experiments.paper.catalogue import select_experiments
+    from heatgraph.experiments.paper.experiment import RunConfig
     from heatgraph.experiments.paper.reproduction import (
-        command,
-        reasons,
+        command_line,
         run_experiments,
+        skip_reasons,
         write_report,
     )
-    from heatgraph.experiments.results import FILE, Results
+    from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import MARKDOWN, PAGE
 
-    chosen = experiments(name)
+    chosen = select_experiments(name)
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
     check_folders(data, output)
-    scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
-    listed = [entry for experiment in chosen for entry in experiment.entries(scope)]
+    config = RunConfig(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
+    listed = [trial for experiment in chosen for trial in experiment.trials(config)]
     output.mkdir(parents=True, exist_ok=True)
-    results = Results(output, "paper", command(name, scope))
+    results = ResultStore(output, "paper", command_line(name, config))
     with voice.working("starting") as bar:
         shown = _progress(voice, chosen, bar)
-        outcome = run_experiments(chosen, scope, results, shown, again=again)
+        status = run_experiments(chosen, config, results, shown, rerun=again)
         bar("writing the report", 0, 1)
-        document = write_report(output, scope, results)
+        document = write_report(output, config, results)
     for section in document.sections if len(chosen) == 1 else []:
         if section.name == name:
             tell_tables(voice, section)
-    left_out = reasons(outcome.left_out, results)
+    left_out = skip_reasons(status.skipped, results)
     for reason, count in left_out.items():
         voice.say(f"Left out {count}: {reason}")
     voice.say(
-        f"{outcome.done} entries run, {outcome.known} known before. "
-        f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {FILE} beside it."
+        f"{status.completed} entries run, {status.stored} known before. "
+        f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {RESULTS_FILE} "
+        "beside it."
     )
     voice.say(f"Done in {voice.seconds:.0f} s")
     voice.json(
         {
             "folder": str(output),
-            "run": outcome.done,
-            "known": outcome.known,
+            "run": status.completed,
+            "known": status.stored,
             "left_out": left_out,
             "results": [
                 {"setting": record.setting, "result": record.result}
-                for record in results.of(listed)
+                for record in results.records(listed)
             ],
             "seconds": voice.seconds,
         }

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+# Cell of a number that does not exist.
+MISSING = "–"
+
 
 @dataclass(frozen=True)
 class Cell:
