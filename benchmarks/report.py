@@ -227,7 +227,7 @@ def show(benchmark: Benchmark, results: Results) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from heatgraph.report.markdown import plain
+    from heatgraph.report.markdown import cell_text
 
     console = Console()
     console.width = max(console.width, WIDEST)
@@ -237,6 +237,6 @@ def show(benchmark: Benchmark, results: Results) -> None:
         for place, name in enumerate(table.head):
             grid.add_column(name, justify="left" if place < table.text_columns else "right")
         for row in table.rows:
-            grid.add_row(*map(plain, row))
+            grid.add_row(*map(cell_text, row))
         console.print(grid)
         console.print()

@@ -60,7 +60,7 @@ def tune(
     before = voice.seconds
     with voice.working("trying settings") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-    chosen = fit_summary(classifier, data, judge=False) | {"seconds": voice.seconds - before}
+    chosen = fit_summary(classifier, data, score_test=False) | {"seconds": voice.seconds - before}
     tell_choice(voice, chosen)
     if output is not None:
         with writing(output):

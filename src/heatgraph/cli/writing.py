@@ -66,11 +66,11 @@ def _same(path: Path, other: Path) -> bool:
 def tell_tables(voice: Voice, section: Section) -> None:
     """Print the tables of a section."""
     from heatgraph.report.document import Table
-    from heatgraph.report.markdown import plain
+    from heatgraph.report.markdown import cell_text
 
     for part in section.parts:
         if isinstance(part, Table):
             voice.say()
-            rows = [tuple(part.head), *(tuple(map(plain, row)) for row in part.rows)]
+            rows = [tuple(part.head), *(tuple(map(cell_text, row)) for row in part.rows)]
             voice.table(rows, part.title)
             voice.say()

@@ -53,7 +53,10 @@ def test_classes_without_training_nodes_are_always_wrong(data):
     assert metrics["macro_f1"] == pytest.approx(f1_score(names[test], predicted, average="macro"))
 
 
-@pytest.mark.parametrize("method", [*LINEAR_METHODS, *MEASURED_NETWORKS])
+@pytest.mark.parametrize(
+    "method",
+    [*LINEAR_METHODS, *(pytest.param(name, marks=pytest.mark.torch) for name in MEASURED_NETWORKS)],
+)
 def test_measure(method, data, monkeypatch):
     if not METHODS[method].is_installed:
         pytest.skip(f"{method} needs the extra {METHODS[method].extra}")

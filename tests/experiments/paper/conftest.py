@@ -2,12 +2,21 @@ from functools import partial
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import random_split
 from heatgraph.datasets.synthetic import make_block_graph
-from heatgraph.experiments.paper import experiment, figure1, figure2, networks, table2, times
+from heatgraph.experiments.paper import (
+    experiment,
+    figure1,
+    figure2,
+    figure3,
+    networks,
+    table2,
+    times,
+)
 from heatgraph.experiments.paper.experiment import DatasetCache, RunConfig
 
 
@@ -27,7 +36,7 @@ def network_substitute(network, dataset, layers=2, random_state=0):
 
 @pytest.fixture
 def small_data(monkeypatch):
-    """Small graphs in the place of all data sets, and of networks a DGC; gives them by name."""
+    """Small graphs in place of all data sets, and DGC in place of networks; gives them by name."""
     made = {}
 
     def load(name, folder=None):
@@ -40,12 +49,16 @@ def small_data(monkeypatch):
     monkeypatch.setattr(experiment, "random_split", partial(random_split, val=60, test=100))
     monkeypatch.setattr(figure1, "QUICK_NODES", 40)
     monkeypatch.setattr(figure1, "COMPONENTS", 5)
+    for module in (figure1, figure2, figure3):
+        monkeypatch.setattr(module, "TIMES", module.TIMES[1::3])
+        monkeypatch.setattr(module, "STEPS", module.STEPS[1::3])
     monkeypatch.setattr(times, "QUICK_ROUNDS", 1)
     for module in (figure2, networks, times):
         monkeypatch.setattr(module, "authors_network", network_substitute)
     monkeypatch.delitem(table2.VALIDATED, "DeepWalk")
     monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
-    return made
+    with threadpool_limits(1):  # threads of t-SNE and BLAS only compete on graphs this small
+        yield made
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from heatgraph.experiments.paper.networks import network_trial
 
 
 @pytest.mark.slow
+@pytest.mark.torch
 def test_a_network_runs_as_a_trial(datasets, monkeypatch):
     reason = "graph neural networks need torch, torch_geometric and torchdiffeq: the extra gnn"
     pytest.importorskip("torch_geometric", reason=reason)

@@ -43,7 +43,7 @@ def test_counts(table):
     assert len(published_numbers(source=table)) == TABLES[table][1]
 
 
-def test_no_number_is_there_twice():
+def test_numbers_are_unique():
     keys = [(n.source, n.method, n.dataset, n.setting, n.measure) for n in published_numbers()]
     assert len(set(keys)) == len(keys)
 
@@ -82,6 +82,6 @@ def test_every_number_is_in_its_table(source, table):
         assert number.value is None or number.value in printed, number
 
 
-def test_what_ran_out_of_memory():
+def test_out_of_memory_has_no_value():
     (gcn,) = published_numbers(source="Table 4", method="GCN")
     assert gcn.value is None
