@@ -161,7 +161,7 @@ class Workload:
     def graph(self, features: Any = None, mapped: bool = False) -> Graph:
         """The graph as heatgraph has it, with its own features or others."""
         X = self.features(mapped) if features is None else features
-        return Graph.from_canonical(self.adjacency(mapped), X)
+        return Graph._from_canonical(self.adjacency(mapped), X)
 
     @property
     def labels(self) -> np.ndarray:

@@ -1,4 +1,8 @@
-"""Checks of arguments that several packages share: arrays, indices, precisions and counts."""
+"""Validation of arguments that several packages share: arrays, indices, dtypes and counts.
+
+Functions named `check_...` return nothing; the others return the converted value. All raise
+`InputError`, with `name` as the name of the argument.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,15 @@ from heatgraph.errors import InputError
 
 Array = npt.NDArray[Any]
 
-# Indices are int32 up to this number of nodes and int64 beyond.
+# Largest number of nodes with int32 indices; larger graphs have int64.
 INDEX_LIMIT = int(np.iinfo(np.int32).max)
 
+# Values tested for NaN at a time, which bounds the memory of the boolean mask.
 _VALUES_PER_CHECK = 1 << 20
 
 
 def as_array(values: Any, name: str) -> Array:
-    """Read anything that NumPy reads, but no masked values: dropping a mask would use them."""
+    """Convert to an array without copying; masked values are an error, since NumPy unmasks them."""
     if np.ma.is_masked(values):
         raise InputError(f"{name} has masked values. Fill them, or drop them, first.")
     try:
@@ -30,20 +35,20 @@ def as_array(values: Any, name: str) -> Array:
 
 
 def exact_array(values: Any) -> Array:
-    """Read names into an array of their own, as NumPy would, unless NumPy would change them."""
+    """Copy names into a new array, of dtype object if NumPy's conversion would change a value."""
     if isinstance(values, np.ndarray):
         return values.copy()
     names = list(values)
     array = np.asarray(names) if len({type(name) for name in names}) == 1 else None
     if array is None or array.ndim != 1 or array.tolist() != names:
         array = np.empty(len(names), dtype=object)
-        for position, name in enumerate(names):  # all at once, tuples would be taken apart
+        for position, name in enumerate(names):  # array[:] = names would unpack tuples
             array[position] = name
     return array
 
 
 def check_range(nodes: Array, num_nodes: int, where: str) -> None:
-    """Refuse indices outside 0, ..., num_nodes - 1; `where` has a place for the first such one."""
+    """Check that indices lie in 0..num_nodes - 1; `where` is a template for the bad position."""
     if len(nodes) == 0 or (nodes.min() >= 0 and nodes.max() < num_nodes):
         return
     outside = np.flatnonzero((nodes < 0) | (nodes >= num_nodes))
@@ -54,7 +59,7 @@ def check_range(nodes: Array, num_nodes: int, where: str) -> None:
 
 
 def check_real(dtype: np.dtype[Any], name: str) -> None:
-    """Refuse what is not a real number: objects, complex numbers, text, dates."""
+    """Check that a dtype is real: not object, complex, text or dates."""
     if dtype.kind not in "biuf":
         raise InputError(
             f"{name} must be real numbers (float, int or bool). Got dtype {dtype}; convert with "
@@ -63,7 +68,7 @@ def check_real(dtype: np.dtype[Any], name: str) -> None:
 
 
 def check_finite(matrix: Any, name: str) -> None:
-    """Refuse NaN and infinity, naming the first row and column and how many there are."""
+    """Check for NaN and infinity; the error names the first row and column, and the number."""
     count, first = 0, None
     values = matrix.data[:, np.newaxis] if sp.issparse(matrix) else matrix
     rows_per_check = max(1, _VALUES_PER_CHECK // max(1, values.shape[1]))
@@ -86,28 +91,28 @@ def check_finite(matrix: Any, name: str) -> None:
 
 
 def memory_owners(array: Any) -> Iterator[Any]:
-    """An array, what it is a view of, and so on down to what has the memory."""
+    """Yield an array, its base, the base of that, and so on down to the owner of the memory."""
     while array is not None:
         yield array
         array = getattr(array, "base", None)
 
 
 def positive_integer(value: Any, name: str) -> int:
-    """Read a whole number >= 1, such as a number of things."""
+    """Convert an integer >= 1, such as a count, to int."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a whole number >= 1. Got {value!r}.")
     return int(value)
 
 
 def float_dtype(dtype: np.dtype[Any]) -> Any:
-    """The native float type that holds `dtype`: float32 where that is exact, else float64."""
+    """float32 if it represents every value of `dtype` exactly, else float64; native byte order."""
     return np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64
 
 
 def working_dtype(dtype: Any) -> np.dtype[Any]:
-    """Read a precision to work in: float32 or float64."""
+    """Convert to the dtype of a computation: float32 or float64."""
     try:
-        read = np.dtype(object if dtype is None else dtype)  # NumPy reads None as float64
+        read = np.dtype(object if dtype is None else dtype)  # np.dtype(None) is float64
     except TypeError:
         read = np.dtype(object)
     if read not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -116,10 +121,10 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def index_dtype(num_nodes: int) -> type[np.signedinteger[Any]]:
-    """The integer type of node indices."""
+    """Integer type of the node indices of a graph."""
     return np.int32 if num_nodes <= INDEX_LIMIT else np.int64
 
 
 def row_of_entry(matrix: sp.csr_array, entry: int) -> int:
-    """Row of a stored entry of a CSR matrix, by its position."""
+    """Row of the stored entry at a position in the arrays of a CSR matrix."""
     return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1

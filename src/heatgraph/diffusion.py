@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import working_dtype
 from heatgraph._engine.chebyshev import chebyshev_series
-from heatgraph._engine.checkpoint import Checkpoint, check_path, fingerprint
+from heatgraph._engine.checkpoint import Checkpoint, check_path
 from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
 from heatgraph._engine.plan import (
     Plan,
@@ -39,6 +39,7 @@ from heatgraph._engine.plan import (
 from heatgraph._engine.recurrence import PanelOperator, Progress, chebyshev, empty_panel, stepwise
 from heatgraph._engine.reordering import ReorderedGraph, reordered_graph
 from heatgraph._engine.threads import WorkerThreads, thread_count
+from heatgraph._io.hashing import fingerprint
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices

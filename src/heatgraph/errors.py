@@ -1,7 +1,7 @@
-"""What can go wrong, by what a caller can do about it.
+"""Errors and warnings, one class for each remedy.
 
-Every message says what was expected, what came (with its first position and how many there are)
-and what to do. Each kind is also the built-in that Python users already catch.
+Every message states what was expected, what was received (the first position and the number of bad
+values) and what to do. Each error also derives from the built-in exception that fits.
 """
 
 import sys
@@ -9,43 +9,43 @@ import warnings
 
 
 class HeatgraphError(Exception):
-    """Everything that heatgraph raises on purpose."""
+    """Base class of all errors that heatgraph raises."""
 
 
 class InputError(HeatgraphError, ValueError):
-    """An argument cannot be used as it is: change the argument."""
+    """An argument is invalid: change the argument."""
 
 
 class FileFormatError(HeatgraphError, ValueError):
-    """A file is not what it should be: get it again, or name another."""
+    """A file is incomplete, damaged or of another format: get it again, or name another file."""
 
 
 class MemoryBudgetError(HeatgraphError, MemoryError):
-    """The work does not fit the memory budget: raise the budget or ask for less."""
+    """A computation exceeds the memory budget: raise the budget or reduce the work."""
 
 
 class DownloadError(HeatgraphError, OSError):
-    """A file could not be fetched, or what came is not that file: try again, or bring your own."""
+    """A download failed or its checksum is wrong: try again, or provide the file yourself."""
 
 
 class MissingExtraError(HeatgraphError, ImportError):
-    """An optional library is not installed: install it."""
+    """An optional dependency is not installed: install it."""
 
 
 class HeatgraphWarning(UserWarning):
-    """Everything that heatgraph warns about on purpose."""
+    """Base class of all warnings of heatgraph."""
 
 
 class StabilityWarning(HeatgraphWarning):
-    """A step T/K beyond the stability limit amplifies some features instead of smoothing them."""
+    """The step T/K exceeds the stability limit: some features are amplified, not smoothed."""
 
 
 class CollapseWarning(HeatgraphWarning):
-    """T is so large that features no longer tell nodes of a component apart."""
+    """Oversmoothing: T is so large that the nodes of a component have nearly equal features."""
 
 
 class ConvergenceWarning(HeatgraphWarning):
-    """A classifier stopped before it reached the optimum."""
+    """An optimiser stopped before it converged."""
 
 
 class UnknownClassWarning(HeatgraphWarning):
@@ -53,7 +53,7 @@ class UnknownClassWarning(HeatgraphWarning):
 
 
 def warn(message: str, kind: type[HeatgraphWarning]) -> None:
-    """Warn at the caller's line: the innermost one that is not in this package."""
+    """Issue a warning located at the innermost frame outside this package."""
     depth, frame = 1, sys._getframe(0)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == "heatgraph":
         depth, frame = depth + 1, frame.f_back

@@ -29,7 +29,7 @@ def homophily(data):
 
 
 def assert_canonical(graph):
-    """What Graph.from_canonical takes on trust."""
+    """What Graph._from_canonical takes on trust."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == len(graph.indices)
     row = rows(graph)

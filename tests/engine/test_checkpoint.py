@@ -15,7 +15,6 @@ from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
 from heatgraph import diffusion as diffusion_module
 from heatgraph._engine import checkpoint
 from heatgraph._engine import reordering as locality
-from heatgraph._engine.checkpoint import fingerprint
 from heatgraph.errors import CollapseWarning, InputError
 
 BUDGET = 400_000
@@ -315,25 +314,3 @@ def test_kill_9_at_any_moment(tmp_path):
         diffuse(graph, 30.0, out=path, memory_budget=10 * BUDGET), diffuse(graph, 30.0)
     )
     assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
-
-
-def test_fingerprints_tell_everything_apart():
-    A = sp.csr_array(np.eye(3))
-    parts = [
-        (), (None,), (1,), ("1",), (1, 2), (np.arange(3),), (np.arange(3.0),),
-        (np.arange(3)[:, np.newaxis],), (np.arange(4),), (A,), (2 * A,), (A, None), (np.empty(0),),
-        (sp.csr_array((3, 3)),), (np.array([0, 1]), np.array([2])),
-        (np.array([0]), np.array([1, 2])),
-    ]  # fmt: skip
-    marks = [fingerprint(*part) for part in parts]
-    assert len(set(marks)) == len(marks)
-    assert marks == [fingerprint(*part) for part in parts]
-    X = np.arange(12.0).reshape(4, 3)
-    assert fingerprint(X) == fingerprint(np.asfortranarray(X))
-
-
-def test_blocks_of_a_fingerprint_do_not_matter(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(100, 7))
-    mark = fingerprint(X)
-    monkeypatch.setattr(checkpoint, "BLOCK_BYTES", 100)
-    assert fingerprint(X) == mark

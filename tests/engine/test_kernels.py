@@ -87,7 +87,7 @@ def test_compiled_code_is_the_python_that_one_reads(beta, graph, self_loops, see
     if beta == 0:
         mine[0][...] = mine[3][...] = np.nan  # whatever they held
     plain = [array.copy() for array in mine]
-    structure = (S.indptr, S.indices, S.values, S.outgoing, S.diagonal)
+    structure = (S.indptr, S.indices, S.values, S.row_scale, S.diagonal)
     kernels.recur(S, 0, S.num_nodes, tile, 2.0, beta, current, *mine)
     with pytest.MonkeyPatch.context() as patch:
         run_plainly(patch)
@@ -111,7 +111,7 @@ def test_many_neighbours_are_summed_as_the_python_says(dtype, index, weighted, m
     graph = Graph(A)
     graph.indices = graph.indices.astype(index)
     S = graph.operator(True, dtype)
-    structure = (S.indptr, S.indices, S.values, S.outgoing, S.diagonal)
+    structure = (S.indptr, S.indices, S.values, S.row_scale, S.diagonal)
     for tile in (400, 1500):
         current, *mine = panels(S, 0, 70, 1)
         plain = [array.copy() for array in mine]

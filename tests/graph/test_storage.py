@@ -13,14 +13,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import start
 from safetensors.numpy import load_file
 from strategies import adjacencies, features
 
 from heatgraph import Graph, diffuse
-from heatgraph._io import tensor_file as files
-from heatgraph._io.tensor_file import MAPPED, map_tensors, write_tensors
+from heatgraph._io import tensor_file
+from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.graph import _storage as graphfile
+from heatgraph.graph import _storage
 
 n = 5
 PATH = sp.csr_array(np.eye(n, k=1) + np.eye(n, k=-1))
@@ -93,21 +94,21 @@ def path(tmp_path):
     return tmp_path / "graph.safetensors"
 
 
-def whole_graph():
-    """Everything that a file can hold, apart from dense features and numbers for ids."""
+def full_graph():
+    """A graph with everything that a file can hold, apart from dense features and integer ids."""
     return Graph(WEIGHTS, SPARSE, NAMES, feature_names=["x", "y", "z"])
 
 
-def altered(path, graph=None, content=(), **tensors):
-    """A file with another content or other arrays, and with a right checksum."""
-    (graph or whole_graph()).save(path)
+def tampered(path, graph=None, content=(), **tensors):
+    """Write a file with changed content or arrays, and with a valid checksum."""
+    (graph or full_graph()).save(path)
     old, arrays = map_tensors(path, "graph")
     arrays = {name: array.copy() for name, array in arrays.items()}
     for name, change in tensors.items():
         name = name.replace("__", ".")
         arrays[name] = change(arrays.get(name)) if callable(change) else change
     kept = {name: array for name, array in arrays.items() if array is not None}
-    write_tensors(path, "graph", {**old, **dict(content)}, kept, alignment=MAPPED)
+    write_tensors(path, "graph", {**old, **dict(content)}, kept, alignment=CACHE_LINE_ALIGNMENT)
     return path
 
 
@@ -129,10 +130,10 @@ def shorter(array):
 
 class TestRoundTrip:
     @pytest.mark.parametrize("name", GRAPHS)
-    @pytest.mark.parametrize("block", [graphfile.BLOCK, 1, 2, 3])
-    def test_nothing_is_lost(self, path, monkeypatch, name, block):
-        monkeypatch.setattr(graphfile, "BLOCK", block)
-        monkeypatch.setattr(files, "BLOCK", min(block * 8, files.BLOCK))
+    @pytest.mark.parametrize("block", [_storage.BLOCK, 1, 2, 3])
+    def test_everything_is_restored(self, path, monkeypatch, name, block):
+        monkeypatch.setattr(_storage, "BLOCK", block)
+        monkeypatch.setattr(tensor_file, "BLOCK_BYTES", min(block * 8, tensor_file.BLOCK_BYTES))
         GRAPHS[name].save(path)
         assert_same(Graph.load(path), GRAPHS[name])
 
@@ -145,19 +146,19 @@ class TestRoundTrip:
         graph = Graph(sp.csr_array(A), X, data.draw(st.none() | texts | numbers))
         path = tmp_path_factory.mktemp("graph") / "graph"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(graphfile, "BLOCK", data.draw(st.sampled_from([1, 2, 5, 1 << 16])))
+            patch.setattr(_storage, "BLOCK", data.draw(st.sampled_from([1, 2, 5, 1 << 16])))
             graph.save(path)
             again = Graph.load(path)
         assert_same(again, graph)
         again.save(path.with_name("again"))
         assert path.with_name("again").read_bytes() == path.read_bytes()
 
-    def test_weights_of_whole_numbers_become_floats(self, path):
+    def test_integer_weights_become_floats(self, path):
         A = sp.csr_array(np.array([[0, 3], [3, 0]]))
-        Graph.from_canonical(A).save(path)
+        Graph._from_canonical(A).save(path)
         assert Graph.load(path).weights.tolist() == [3.0, 3.0]
 
-    def test_other_readers_of_safetensors_can_read_it(self, path):
+    def test_the_safetensors_library_reads_it(self, path):
         graph = Graph(WEIGHTS, SPARSE, NAMES)
         graph.save(path)
         tensors = load_file(path)
@@ -177,14 +178,17 @@ class TestRoundTrip:
     @pytest.mark.parametrize(
         ("ids", "message"),
         [
-            ([b"x", b"y", b"z", b"u", b"v"], r"Entry 0 is b'x', a bytes; .* node_ids=\[str\(name"),
-            (["x", "y", 3, "u", "v"], "Entry 2 is 3, a int"),
-            ([0.5, 1.5, 2.5, 3.5, 4.5], "Entry 0 is 0.5, a float"),
-            ([("x", 1), ("x", 2), 1, 2, 3], r"Entry 0 is \('x', 1\), a tuple"),
+            (
+                [b"x", b"y", b"z", b"u", b"v"],
+                r"Entry 0 is b'x', of type bytes; .* node_ids=\[str\(name",
+            ),
+            (["x", "y", 3, "u", "v"], "Entry 2 is 3, of type int"),
+            ([0.5, 1.5, 2.5, 3.5, 4.5], "Entry 0 is 0.5, of type float"),
+            ([("x", 1), ("x", 2), 1, 2, 3], r"Entry 0 is \('x', 1\), of type tuple"),
         ],
     )
-    def test_other_ids_are_refused(self, path, ids, message):
-        with pytest.raises(InputError, match="whole numbers or texts to be saved. " + message):
+    def test_ids_of_other_types_are_refused(self, path, ids, message):
+        with pytest.raises(InputError, match="integers or strings to be saved. " + message):
             Graph(PATH, node_ids=ids).save(path)
         assert not path.exists()
 
@@ -209,14 +213,14 @@ class TestUse:
                 array = array.base
             assert isinstance(array, mmap.mmap)
 
-    def test_data_start_at_a_cache_line_and_wide_numbers_come_first(self, path, graphs):
-        header, start = files._header(path, path.read_bytes(), "graph")
+    def test_arrays_start_at_a_cache_line_by_decreasing_item_size(self, path, graphs):
+        header, start = tensor_file._read_header(path, path.read_bytes(), "graph")
         assert start % 64 == 0
         places = {name: entry["data_offsets"][0] for name, entry in header.items() if "d" in entry}
         sizes = [4 if name == "indices" else 8 for name in sorted(places, key=places.get)]
         assert sizes == sorted(sizes, reverse=True)
 
-    def test_it_works_like_the_graph_that_was_saved(self, path, graphs):
+    def test_results_equal_those_of_the_saved_graph(self, path, graphs):
         graph, again = graphs
         expected = diffuse(graph, T=2.0)
         np.testing.assert_array_equal(diffuse(again, T=2.0), expected)
@@ -232,14 +236,14 @@ class TestUse:
         graph, again = graphs
         assert_same(copied(again), graph)
 
-    def test_a_subclass_loads_as_such(self, path, graphs):
+    def test_a_subclass_loads_as_itself(self, path, graphs):
         class Special(Graph):
             pass
 
         assert type(Special.load(path)) is Special
 
     @pytest.mark.skipif(os.name != "posix", reason="a mapped file cannot be removed elsewhere")
-    def test_the_file_may_go_or_be_replaced(self, path, graphs):
+    def test_the_mapped_file_may_be_deleted_or_replaced(self, path, graphs):
         graph, again = graphs
         again.save(path)
         Graph(PATH).save(path)
@@ -248,18 +252,18 @@ class TestUse:
 
 
 class TestDamage:
-    def test_every_truncation_is_noticed(self, path):
-        whole_graph().save(path)
+    def test_every_truncation_is_detected(self, path):
+        full_graph().save(path)
         whole = path.read_bytes()
         for length in range(len(whole)):
             path.write_bytes(whole[:length])
             with pytest.raises(FileFormatError, match="incomplete"):
                 Graph.load(path)
 
-    def test_a_flipped_bit_is_noticed_in_every_byte(self, path):
-        whole_graph().save(path)
+    def test_a_flipped_bit_in_any_byte_is_detected(self, path):
+        full_graph().save(path)
         whole = path.read_bytes()
-        _, start = files._header(path, whole, "graph")
+        _, start = tensor_file._read_header(path, whole, "graph")
         random = np.random.default_rng(0)
         for position in range(len(whole)):
             damaged = bytearray(whole)
@@ -268,7 +272,7 @@ class TestDamage:
             with pytest.raises(FileFormatError, match="checksum" if position >= start else None):
                 Graph.load(path)
 
-    def test_more_than_a_graph_is_refused(self, path):
+    def test_trailing_bytes_are_refused(self, path):
         Graph(PATH).save(path)
         path.write_bytes(path.read_bytes() + bytes(8))
         with pytest.raises(FileFormatError, match="incomplete or damaged: its arrays end at"):
@@ -279,13 +283,13 @@ class TestDamage:
         with pytest.raises(FileFormatError, match="not a graph file: it is not in the safetensors"):
             Graph.load(path)
         write_tensors(path, "thing", {}, {})
-        with pytest.raises(FileFormatError, match="holds a thing, where a graph is wanted"):
+        with pytest.raises(FileFormatError, match="holds a thing; expected a graph"):
             Graph.load(path)
         with pytest.raises(FileNotFoundError):
             Graph.load(path.with_name("nothing"))
 
-    def test_a_newer_form_is_refused(self, path, monkeypatch):
-        monkeypatch.setattr(files, "FORMAT_VERSION", 2)
+    def test_a_newer_format_is_refused(self, path, monkeypatch):
+        monkeypatch.setattr(tensor_file, "FORMAT_VERSION", 2)
         Graph(PATH).save(path)
         monkeypatch.undo()
         with pytest.raises(FileFormatError, match="has format '2'.* Upgrade heatgraph"):
@@ -294,11 +298,11 @@ class TestDamage:
 
 INT32 = np.iinfo(np.int32)
 
-# What is wrong, with a right checksum: changes of arrays ("__" for "."), of content, the message.
-WRONG = {
+# Faults behind a valid checksum: changed arrays ("__" for "."), changed content, the error message.
+FAULTS = {
     "indptr from 1": ({"indptr": put(0, 1)}, {}, "indptr must start at 0. Got 1"),
     "indptr below 0": ({"indptr": put(0, -1)}, {}, "indptr must start at 0. Got -1"),
-    "indptr falls": ({"indptr": put(2, 1)}, {}, "indptr must never fall. Got 1 at position 2"),
+    "indptr falls": ({"indptr": put(2, 1)}, {}, "indptr must never decrease. Got 1 at position 2"),
     "indptr too long": ({"indptr": put(-1, 10)}, {}, r"indices must be int32 of shape \(10,\)"),
     "indptr too short": ({"indptr": put(-1, 8)}, {}, r"indices must be int32 of shape \(8,\)"),
     "indptr far away": ({"indptr": put(-1, 2**62)}, {}, "indices must be int32 of shape"),
@@ -314,9 +318,9 @@ WRONG = {
     "unsorted": (
         {"indices": put([2, 3], [2, 0]), "weights": put([2, 3], [1, 2.5])},
         {},
-        r"indices must rise in each row. indices\[3\] is 0, in row 1",
+        r"indices must increase within each row. indices\[3\] is 0, in row 1",
     ),
-    "twice": ({"indices": put([2, 3], [0, 0])}, {}, r"indices must rise in each row. indices\[3\]"),
+    "twice": ({"indices": put([2, 3], [0, 0])}, {}, r"increase within each row. indices\[3\]"),
     "one way": ({"indices": put(3, 3)}, {}, "its edges are not symmetric"),
     "uneven weights": ({"weights": put(3, 1.5)}, {}, "its edges are not symmetric"),
     "hardly uneven": ({"weights": put(3, np.nextafter(1, 2))}, {}, "its edges are not symmetric"),
@@ -332,8 +336,8 @@ WRONG = {
     "few features": ({"features__data": shorter}, {}, "features.data must be float32 or"),
     "whole features": ({"features__data": as_type("i8")}, {}, "features.data must be"),
     "feature out of range": ({"features__indices": put(2, 3)}, {}, r"s.indices\[2\] is 3, outside"),
-    "feature twice": ({"features__indices": put(1, 0)}, {}, "features.indices must rise"),
-    "features fall": ({"features__indptr": put(1, 99)}, {}, "features.indptr must never fall"),
+    "feature twice": ({"features__indices": put(1, 0)}, {}, "features.indices must increase"),
+    "features fall": ({"features__indptr": put(1, 99)}, {}, "features.indptr must never decrease"),
     "features start": ({"features__indptr": put(0, 1)}, {}, "features.indptr must start at 0"),
     "features end": ({"features__indptr": put(-1, 99)}, {}, "features.indices must be int"),
     "features of two types": (
@@ -351,12 +355,12 @@ WRONG = {
     "same ids": ({"node_ids__offsets": put(2, 0)}, {}, "node_ids are not distinct"),
     "broken text": ({"node_ids__text": put(3, 255)}, {}, "can't decode byte 0xff"),
     "cut in a character": ({"node_ids__offsets": put(2, 4)}, {}, "can't decode"),
-    "ids fall": ({"node_ids__offsets": put(1, 10)}, {}, "node_ids.offsets must never fall"),
+    "ids fall": ({"node_ids__offsets": put(1, 10)}, {}, "node_ids.offsets must never decrease"),
     "ids start": ({"node_ids__offsets": put(0, 1)}, {}, "node_ids.offsets must start at 0"),
     "ids end": ({"node_ids__offsets": put(-1, 99)}, {}, r"node_ids.text must be .* \(99,\)"),
     "few ids": ({"node_ids__offsets": shorter}, {}, r"node_ids.offsets must be .* \(6,\)"),
     "names twice": ({"feature_names__text": put(1, ord("x"))}, {}, "names are not distinct"),
-    "few names": ({"feature_names__offsets": put(2, 9)}, {}, "feature_names.offsets must never"),
+    "few names": ({"feature_names__offsets": put(2, 9)}, {}, "names.offsets must never decrease"),
     "other names": (
         {"feature_names__offsets": shorter},
         {},
@@ -366,30 +370,30 @@ WRONG = {
     "no weights": ({"weights": None}, {}, "array 'weights' is missing"),
     "half of the features": ({"features__indices": None}, {}, "'features.indices' is missing"),
     "one more": ({"more": np.ones(3)}, {}, "array 'more' is unexpected"),
-    "unknown features": ({}, {"features": "rugged"}, "it says 'rugged' of its features"),
-    "unknown ids": ({}, {"node_ids": ["texts"]}, r"it says \['texts'\] of its node_ids"),
-    "weights by number": ({}, {"weights": 1}, "it says 1 of its weights"),
-    "names unsaid": ({}, {"feature_names": None}, "it says None of its feature_names"),
+    "unknown features": ({}, {"features": "rugged"}, "unknown value 'rugged' for features"),
+    "unknown ids": ({}, {"node_ids": ["texts"]}, r"unknown value \['texts'\] for node_ids"),
+    "weights by number": ({}, {"weights": 1}, "unknown value 1 for weights"),
+    "names unsaid": ({}, {"feature_names": None}, "unknown value None for feature_names"),
 }  # fmt: skip
 
 
-class TestContentThatIsWrong:
-    """Files whose checksum is right, and which no graph of ours can have made."""
+class TestInvalidContent:
+    """Files with a valid checksum that `Graph.save` cannot have written."""
 
-    @pytest.mark.parametrize("block", [graphfile.BLOCK, 2])
-    @pytest.mark.parametrize("name", WRONG)
-    def test_is_refused(self, path, monkeypatch, name, block):
-        tensors, content, message = WRONG[name]
-        altered(path, content=content, **tensors)
-        monkeypatch.setattr(graphfile, "BLOCK", block)
+    @pytest.mark.parametrize("block", [_storage.BLOCK, 2])
+    @pytest.mark.parametrize("name", FAULTS)
+    def test_faults_are_named(self, path, monkeypatch, name, block):
+        tensors, content, message = FAULTS[name]
+        tampered(path, content=content, **tensors)
+        monkeypatch.setattr(_storage, "BLOCK", block)
         with pytest.raises(FileFormatError, match=message) as caught:
             Graph.load(path)
         assert str(caught.value).startswith(f"{path} does not hold a whole graph: ")
         assert str(caught.value).endswith(". Save the graph again.")
         assert ".." not in str(caught.value).replace("outside 0..", "")
 
-    def test_the_file_that_is_altered_was_right(self, path):
-        assert_same(Graph.load(altered(path)), whole_graph())
+    def test_without_a_change_the_file_is_valid(self, path):
+        assert_same(Graph.load(tampered(path)), full_graph())
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -401,48 +405,48 @@ class TestContentThatIsWrong:
         ],
     )
     def test_dense_features(self, path, change, message):
-        altered(path, Graph(PATH, DENSE), features=change)
+        tampered(path, Graph(PATH, DENSE), features=change)
         with pytest.raises(FileFormatError, match=message):
             Graph.load(path)
 
-    def test_numbers_for_ids(self, path):
+    def test_integer_ids(self, path):
         graph = Graph(PATH, node_ids=np.arange(n))
-        altered(path, graph, node_ids=put(4, 0))
+        tampered(path, graph, node_ids=put(4, 0))
         with pytest.raises(FileFormatError, match="node_ids are not distinct"):
             Graph.load(path)
         for change in (lambda ids: ids[1:], lambda ids: ids.astype(float)):
-            altered(path, graph, node_ids=change)
+            tampered(path, graph, node_ids=change)
             with pytest.raises(FileFormatError, match="node_ids must be int32 or int64 or"):
                 Graph.load(path)
 
-    def test_texts_that_padding_would_make_the_same(self, path):
+    def test_strings_that_padding_would_make_equal(self, path):
         graph = Graph(PATH, node_ids=np.array(["a", "a\0", "b", "c", "d"], dtype=object))
         graph.save(path)
         assert_same(Graph.load(path), graph)
-        altered(path, graph, content={"node_ids": "texts"})
+        tampered(path, graph, content={"node_ids": "texts"})
         with pytest.raises(FileFormatError, match="node_ids are not distinct"):
             Graph.load(path)
 
-    def test_texts_are_compared_where_hashes_are_the_same(self, path, monkeypatch):
+    def test_strings_are_compared_where_hashes_collide(self, path, monkeypatch):
         graph = Graph(PATH, node_ids=NAMES)
         graph.save(path)
-        monkeypatch.setattr(graphfile, "_repeats", lambda numbers: True)
+        monkeypatch.setattr(_storage, "_has_duplicates", lambda numbers: True)
         assert_same(Graph.load(path), graph)
 
-    def test_padding_does_not_fill_the_memory(self, path):
+    def test_one_long_string_does_not_widen_all(self, path):
         ids = np.array([*map(str, range(300)), "x" * 3000])
         Graph(sp.csr_array((301, 301)), node_ids=ids).save(path)
         again = Graph.load(path).node_ids
         assert again.dtype == object
         assert again.tolist() == ids.tolist()
 
-    def test_large_weights_that_add_up_are_right(self, path):
+    def test_large_weights_with_finite_sums_are_valid(self, path):
         graph = Graph(np.diag([1.5e308, 1e308]))
         graph.save(path)
         assert_same(Graph.load(path), graph)
 
-    def test_names_need_features(self, path):
-        altered(
+    def test_feature_names_need_features(self, path):
+        tampered(
             path,
             Graph(PATH),
             content={"feature_names": True},
@@ -453,37 +457,37 @@ class TestContentThatIsWrong:
             Graph.load(path)
 
     @given(adjacencies(), st.data())
-    def test_any_entry_without_its_opposite(self, tmp_path_factory, A, data):
-        """Drop an entry, add one or change a weight, and A = A^T is all that is wrong."""
+    def test_any_asymmetric_entry_is_detected(self, tmp_path_factory, A, data):
+        """Drop an entry, add one or change a weight; nothing but the symmetry is violated."""
         i, j = (data.draw(st.integers(0, len(A) - 1)) for _ in range(2))
         if i == j:
             return
         A[i, j] = data.draw(st.sampled_from([0.0, 1.0, np.nextafter(A[i, j], 9)]))
         path = tmp_path_factory.mktemp("graph") / "graph"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(graphfile, "BLOCK", data.draw(st.sampled_from([1, 3, 1 << 16])))
-            Graph.from_canonical(sp.csr_array(A)).save(path)
+            patch.setattr(_storage, "BLOCK", data.draw(st.sampled_from([1, 3, 1 << 16])))
+            Graph._from_canonical(sp.csr_array(A)).save(path)
             if A[i, j] == A[j, i]:
                 Graph.load(path)
             else:
                 with pytest.raises(FileFormatError, match="its edges are not symmetric"):
                     Graph.load(path)
 
-    def test_a_directed_regular_graph_is_noticed(self, path):
-        """All degrees agree, in and out, and so do sums of indices over rows and columns."""
+    def test_a_directed_regular_graph_is_detected(self, path):
+        """In-degrees equal out-degrees, and sums of indices agree over rows and columns."""
         ring = sp.csr_array(np.roll(np.eye(64), 1, axis=1))
         for A in (ring, ring + ring @ ring @ ring, sp.block_diag([ring, ring.T]).tocsr()):
-            Graph.from_canonical(sp.csr_array(A)).save(path)
+            Graph._from_canonical(sp.csr_array(A)).save(path)
             with pytest.raises(FileFormatError, match="its edges are not symmetric"):
                 Graph.load(path)
 
-    def test_hashes_are_new_at_each_reading(self):
+    def test_hashes_differ_between_readings(self):
         entry = np.array([0]), np.array([1]), None
-        assert len({graphfile._Hashes().balance(*entry) for _ in range(20)}) == 20
+        assert len({_storage._SymmetryHash().balance(*entry) for _ in range(20)}) == 20
 
 
 class TestMemory:
-    """Counted by tracemalloc, which knows of arrays but not of mapped files."""
+    """As traced by tracemalloc, which sees arrays but not memory maps."""
 
     def peak(self, work):
         tracemalloc.start()
@@ -496,10 +500,10 @@ class TestMemory:
     def large_graph(self, X):
         weights = np.full(X.shape[0] - 1, 2.5)
         A = sp.diags_array([weights, weights], offsets=[-1, 1]).tocsr()
-        return Graph.from_canonical(A, X)
+        return Graph._from_canonical(A, X)
 
     @pytest.mark.parametrize("kind", ["dense", "wide", "gaps", "sparse", "mapped"])
-    def test_is_for_some_blocks_only(self, path, kind):
+    def test_a_few_blocks_suffice(self, path, kind):
         if kind == "sparse":
             size, each = 200_000, 30
             indices = np.tile(np.arange(each), size)
@@ -517,22 +521,22 @@ class TestMemory:
         assert path.stat().st_size > size
         assert self.peak(lambda: Graph.load(path)) < 10 << 20
 
-    def test_is_for_a_few_numbers_per_node_with_ids(self, path):
+    def test_ids_take_a_few_numbers_per_node(self, path):
         ids = np.array([f"node {number:07}" for number in range(50_000)])
         Graph(sp.csr_array((len(ids),) * 2), node_ids=ids).save(path)
         assert self.peak(lambda: Graph.load(path)) < ids.nbytes + 40 * len(ids) + (10 << 20)
 
 
-class TestWholeOrNot:
-    def test_any_write_may_fail(self, path, monkeypatch):
-        monkeypatch.setattr(files, "BLOCK", 64)
-        graph = whole_graph()
+class TestAtomicity:
+    def test_an_error_in_any_write_leaves_the_old_file(self, path, monkeypatch):
+        monkeypatch.setattr(tensor_file, "BLOCK_BYTES", 64)
+        graph = full_graph()
         Graph(PATH).save(path)
         before = path.read_bytes()
-        written, room, opened = [], [10**6], type(path).open
+        written, capacity, open_file = [], [10**6], type(path).open
 
         class Full:
-            """A file on a disk that is full after so many writes."""
+            """A file on a disk that is full after a number of writes."""
 
             def __init__(self, file):
                 self.file = file
@@ -548,24 +552,26 @@ class TestWholeOrNot:
 
             def write(self, block):
                 written.append(len(block))
-                if len(written) > room[0]:
+                if len(written) > capacity[0]:
                     raise OSError("disk full")
                 return self.file.write(block)
 
-        monkeypatch.setattr(type(path), "open", lambda *args, **more: Full(opened(*args, **more)))
+        monkeypatch.setattr(
+            type(path), "open", lambda *args, **more: Full(open_file(*args, **more))
+        )
         graph.save(path.with_name("counted"))
         path.with_name("counted").unlink()
         writes = len(written)
         assert writes > 10
         for count in range(writes):
             written.clear()
-            room[0] = count
+            capacity[0] = count
             with pytest.raises(OSError, match="disk full"):
                 graph.save(path)
             assert path.read_bytes() == before
             assert os.listdir(path.parent) == [path.name]
 
-    def test_the_disk_is_full_at_any_byte(self, path):
+    def test_a_file_size_limit_leaves_the_old_file(self, path):
         resource = pytest.importorskip("resource")
         graph = Graph(PATH, np.ones((n, 50_000)))
         Graph(PATH).save(path)
@@ -583,8 +589,9 @@ class TestWholeOrNot:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
             signal.signal(signal.SIGXFSZ, handler)
 
-    @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
-    def test_a_killed_process_leaves_the_old_file_or_the_new(self, path):
+    @pytest.mark.signals
+    @pytest.mark.skipif(os.name != "posix", reason="SIGKILL exists on POSIX only")
+    def test_a_killed_process_leaves_a_complete_file(self, path):
         code = (
             "import sys, numpy as np\n"
             "from heatgraph import Graph\n"
@@ -594,7 +601,7 @@ class TestWholeOrNot:
             "    if i == 0: print('ready', flush=True)\n"
         )
         for delay in (0.02, 0.05, 0.11):
-            process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
+            process = start([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
             process.stdout.readline()
             time.sleep(delay)
             process.send_signal(signal.SIGKILL)

@@ -10,7 +10,6 @@ goes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from heatgraph._arguments import memory_owners
 from heatgraph._io.atomic_files import atomic_write
@@ -29,7 +27,7 @@ from heatgraph.errors import FileFormatError, InputError
 Array = npt.NDArray[Any]
 
 KIND = "panel of a diffusion"
-# Bytes that are hashed, or put together, at a time.
+# Bytes that are put together at a time.
 BLOCK_BYTES = 1 << 22
 
 
@@ -125,20 +123,3 @@ def mapped_file(array: Any) -> Path | None:
     """The file that an array is a memory map of, as far as NumPy tells it."""
     maps = (owner for owner in memory_owners(array) if isinstance(owner, np.memmap))
     return next((Path(found.filename) for found in maps if found.filename is not None), None)
-
-
-def fingerprint(*parts: Any) -> str:
-    """SHA-256 of arrays, sparse matrices and values that print themselves in full."""
-    digest = hashlib.sha256()
-    for part in parts:
-        if sp.issparse(part):
-            arrays = [part.indptr, part.indices, part.data]
-        else:
-            arrays = [part] if isinstance(part, np.ndarray) else []
-        text = [(array.dtype.str, array.shape) for array in arrays] if arrays else part
-        digest.update(repr(text).encode() + b"\0")
-        for array in arrays:
-            rows = max(1, BLOCK_BYTES // max(1, array[:1].nbytes))
-            for start in range(0, len(array), rows):
-                digest.update(np.ascontiguousarray(array[start : start + rows]).data)
-    return digest.hexdigest()

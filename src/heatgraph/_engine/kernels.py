@@ -488,7 +488,7 @@ def recur(
         P.indptr,
         P.indices,
         P.values,
-        P.outgoing,
+        P.row_scale,
         P.diagonal,
         start,
         stop,
@@ -500,7 +500,7 @@ def recur(
         own,
         coefficients,
         sums,
-        P.outgoing[:0] if scale is None else scale,
+        P.row_scale[:0] if scale is None else scale,
     )
 
 

@@ -135,7 +135,7 @@ class Plan:
             f"{self.products} products ({how}) with {self.columns:,} columns from the {self.side} "
             f"side, {self.panel_width:,} at a time; {format_bytes(self.memory)} beside the "
             f"input, {format_bytes(self.bytes_moved)} moved; about "
-            f"{format_seconds(self.seconds)}"
+            f"{format_seconds(max(self.seconds, 0.001), digits=2)}"
         )
 
 

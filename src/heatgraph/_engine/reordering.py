@@ -92,7 +92,7 @@ def _arrange(graph: Graph) -> ReorderedGraph | None:
         permute(
             graph.indptr, graph.indices, graph.weights, order, rank, end, indices, weights, *nodes
         )
-    return ReorderedGraph(graph.with_edges(indptr, indices, weights), order, rank)
+    return ReorderedGraph(graph._with_edges(indptr, indices, weights), order, rank)
 
 
 def _by_community(graph: Graph) -> Array:

@@ -1,1 +1,1 @@
-"""Files, memory and text formats that every layer may use; private."""
+"""Private services for every layer: atomic files, tensor files, hashing, memory, formatting."""

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is replaced whole or not at all."""
+"""Atomic writes: a reader sees the complete old file or the complete new one, never a part."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from heatgraph.errors import InputError
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` once it is complete.
+    """Open a temporary file for writing that replaces `path` when the block ends without error.
 
-    Whatever goes wrong, and whenever, `path` is the old file or the new one.
+    After an error, a crash or a kill at any moment, `path` is still the old file. Data and the
+    directory entry are synced to disk. Symbolic links are followed, and permissions are kept.
     """
     path = Path(os.path.realpath(path))
     folder = path.parent
@@ -42,7 +43,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on disk too, where a folder can be synced."""
+    """Sync the directory entry to disk; Windows cannot open folders."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,15 +1,15 @@
-"""Sizes and durations as text."""
+"""Sizes and durations as text for people."""
 
 from __future__ import annotations
 
 
 def format_bytes(count: float) -> str:
-    """Write a number of bytes for people.
+    """Format a number of bytes in decimal units.
 
     Examples
     --------
-    >>> format_bytes(9.14e9)
-    '9.1 GB'
+    >>> format_bytes(640), format_bytes(9.14e9)
+    ('640 B', '9.1 GB')
     """
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
@@ -18,15 +18,20 @@ def format_bytes(count: float) -> str:
     return f"{count:.1f} TB"
 
 
-def format_seconds(seconds: float) -> str:
-    """Write a time for people.
+def format_seconds(seconds: float, digits: int = 3) -> str:
+    """Format a duration with up to `digits` significant digits, from 0.001 ms on.
 
     Examples
     --------
-    >>> format_seconds(0.021), format_seconds(7.3), format_seconds(4000)
-    ('21 ms', '7.3 s', '1.1 h')
+    >>> format_seconds(0.02134), format_seconds(7.3), format_seconds(4000)
+    ('21.3 ms', '7.3 s', '1.11 h')
     """
     for unit, size, least in (("h", 3600.0, 1.0), ("min", 60.0, 2.0), ("s", 1.0, 1.0)):
         if seconds >= least * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "1 ms"
+            return f"{_round(seconds / size, digits)} {unit}"
+    return f"{_round(round(1000 * seconds, 3), digits)} ms"
+
+
+def _round(value: float, digits: int) -> str:
+    """A number with at most `digits` significant digits, never in scientific notation."""
+    return f"{float(f'{value:.{digits}g}'):,.12g}"

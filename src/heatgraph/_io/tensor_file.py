@@ -1,16 +1,20 @@
-"""Files that are written whole or not at all, and read only when they are whole.
-
-A file of ours is safetensors: named arrays of numbers behind a header. In the header's metadata are
-the kind of thing that it holds, the version of its form, what belongs to the arrays as JSON, and a
-SHA-256 of all that together with the arrays. Reading one runs no code and trusts no number before
-it is checked.
+"""Tensor files: named arrays and a JSON object in one safetensors file with a checksum.
 
     8 bytes    length of the header, little-endian
-    header     JSON: metadata, and type, shape and place of each array; spaces up to the alignment
-    data       array after array without gaps, those of the widest numbers first
+    header     JSON: metadata, and dtype, shape and offsets of each array; padded with spaces
+    data       the arrays without gaps, in order of decreasing item size
 
-Arrays go into a file and into its checksum block by block, and may be read by memory map, so that
-neither takes memory for a copy.
+The header's metadata hold
+
+    heatgraph  the kind of file, such as "graph" or "model"
+    format     FORMAT_VERSION
+    content    the JSON object, as text
+    sha256     the checksum of all of the above and of the arrays
+
+Files are written atomically, and reading one executes no code and validates every number before
+use. Arrays are written and hashed block by block, and can be memory-mapped, so that neither takes
+memory for a copy. The safetensors library is not used: its writer needs whole arrays in memory,
+and its NumPy reader copies them.
 """
 
 from __future__ import annotations
@@ -34,14 +38,14 @@ from heatgraph.errors import FileFormatError, InputError
 Array = npt.NDArray[Any]
 
 FORMAT_VERSION = 1
-# A header may be this long. Ours hold settings and the records of a search.
-LONGEST_HEADER = 50_000_000
-# Bytes that are written or hashed at once.
-BLOCK = 1 << 20
-# Where the arrays of a file may start: a whole number of 8 bytes, or of cache lines under a map.
-PLAIN, MAPPED = 8, 64
-# Types of numbers by their names in a header, in the order of safetensors. Arrays come in the
-# opposite order, so that each lies at a multiple of its own item size.
+# Longer headers are refused before they are parsed. The longest hold the records of a search.
+MAX_HEADER_BYTES = 50_000_000
+# Bytes written or hashed at a time.
+BLOCK_BYTES = 1 << 20
+# Alignments of the first array in a file: that of its numbers, or a cache line for memory maps.
+ITEM_ALIGNMENT, CACHE_LINE_ALIGNMENT = 8, 64
+# Dtypes by their names in a header, in safetensors' order of increasing item size. Arrays are
+# stored in the opposite order, so that each is aligned to its items.
 DTYPES = {
     name: np.dtype(dtype)
     for name, dtype in {
@@ -59,10 +63,10 @@ DTYPES = {
         "U64": np.uint64,
     }.items()
 }
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-_RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES.values())}
-# NumPy has up to 32 dimensions, and later 64.
-_MOST_DIMENSIONS = 32
+_DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_DTYPE_RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES.values())}
+# NumPy's own limit is 32 before version 2.0, and 64 since.
+_MAX_DIMENSIONS = 32
 
 
 def write_tensors(
@@ -70,47 +74,47 @@ def write_tensors(
     kind: str,
     content: dict[str, Any],
     tensors: dict[str, Array],
-    alignment: int = PLAIN,
+    alignment: int = ITEM_ALIGNMENT,
 ) -> None:
-    """Write arrays and what belongs to them, as JSON, into one file.
+    """Write arrays and a JSON-serialisable `content` to a file atomically.
 
-    Arrays are never copied as a whole. With the `alignment` MAPPED, `map_tensors` gives arrays that
-    start at a cache line.
+    Arrays are written block by block and never copied as a whole. With CACHE_LINE_ALIGNMENT, the
+    first array of the memory-mapped file starts at a cache line.
     """
     with atomic_write(path) as file:
         _write(file, kind, content, tensors, alignment)
 
 
 def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read what `write_tensors` wrote; anything else is refused with the reason."""
+    """Read a file of `write_tensors` into new arrays; any other file raises FileFormatError."""
     path = Path(path)
     return tensors_from_bytes(path.read_bytes(), kind, path)
 
 
 def map_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read what `write_tensors` wrote into arrays that are read-only views of the mapped file.
+    """Memory-map a file of `write_tensors`; the arrays are read-only views of the map.
 
-    All of it is checked, but none of it is copied. What is read later is what the file then holds:
-    replace such a file, as `atomic_write` does, and never write into it.
+    The checksum is verified now, but pages are read again later. Replace such a file as
+    `atomic_write` does; never write into it while it is mapped.
     """
     path = Path(path)
     with path.open("rb") as file:
-        empty = os.fstat(file.fileno()).st_size == 0  # which cannot be mapped
+        empty = os.fstat(file.fileno()).st_size == 0  # mmap refuses empty files
         raw = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return _read(raw, kind, path, noun=kind)
 
 
 def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Array]) -> bytes:
-    """The bytes of a file that holds these arrays and what belongs to them."""
+    """The bytes that `write_tensors` would write."""
     file = io.BytesIO()
-    _write(file, kind, content, tensors, PLAIN)
+    _write(file, kind, content, tensors, ITEM_ALIGNMENT)
     return file.getvalue()
 
 
 def tensors_from_bytes(
     raw: bytes, kind: str, path: Path
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the bytes that `tensors_to_bytes` made; `path` is what errors call them."""
+    """Read the bytes of `tensors_to_bytes`; errors name them by `path`."""
     content, views = _read(raw, kind, path, noun="model")
     return content, {name: view.copy() for name, view in views.items()}
 
@@ -118,7 +122,7 @@ def tensors_from_bytes(
 def _write(
     file: BinaryIO, kind: str, content: dict[str, Any], tensors: dict[str, Array], alignment: int
 ) -> None:
-    """Write a file in one pass over its arrays: the header comes last, with the checksum."""
+    """Write and hash the arrays in one pass, then the header with the checksum."""
     tensors = {name: np.atleast_1d(tensor) for name, tensor in tensors.items()}
     text = json.dumps(content, allow_nan=True)
     metadata = {
@@ -127,116 +131,116 @@ def _write(
         "content": text,
         "sha256": "0" * 2 * hashlib.sha256().digest_size,
     }
-    header, places = _laid_out(metadata, tensors, alignment)
+    header, positions = _layout(metadata, tensors, alignment)
 
-    def put(name: str, block: memoryview) -> None:
-        file.seek(places[name])
+    def write_block(name: str, block: memoryview) -> None:
+        file.seek(positions[name])
         file.write(block)
-        places[name] += len(block)
+        positions[name] += len(block)
 
-    metadata["sha256"] = _digest(kind, str(FORMAT_VERSION), text, tensors, put)
-    header, _ = _laid_out(metadata, tensors, alignment)
+    metadata["sha256"] = _checksum(kind, str(FORMAT_VERSION), text, tensors, write_block)
+    header, _ = _layout(metadata, tensors, alignment)
     file.seek(0)
     file.write(header)
 
 
-def _laid_out(
+def _layout(
     metadata: dict[str, str], tensors: dict[str, Array], alignment: int
 ) -> tuple[bytes, dict[str, int]]:
-    """The header of a file, and where in the file each array starts."""
+    """The header of a file with its length, and the position of each array in the file."""
     entries: dict[str, Any] = {"__metadata__": metadata}
     end = 0
-    for name in sorted(tensors, key=lambda name: (-_rank(name, tensors[name]), name)):
+    for name in sorted(tensors, key=lambda name: (-_dtype_rank(name, tensors[name]), name)):
         tensor = tensors[name]
         begin, end = end, end + tensor.nbytes
         entries[name] = {
-            "dtype": _NAMES[tensor.dtype],
+            "dtype": _DTYPE_NAMES[tensor.dtype],
             "shape": tensor.shape,
             "data_offsets": [begin, end],
         }
     header = json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-(8 + len(header)) % alignment)
     start = 8 + len(header)
-    places = {name: start + entries[name]["data_offsets"][0] for name in tensors}
-    return len(header).to_bytes(8, "little") + header, places
+    positions = {name: start + entries[name]["data_offsets"][0] for name in tensors}
+    return len(header).to_bytes(8, "little") + header, positions
 
 
-def _rank(name: str, tensor: Array) -> int:
-    if tensor.dtype not in _RANKS:
+def _dtype_rank(name: str, tensor: Array) -> int:
+    if tensor.dtype not in _DTYPE_RANKS:
         raise InputError(
-            f"{name} cannot be written into a file: its numbers are {tensor.dtype}. Convert them "
-            f"to one of {', '.join(map(str, _RANKS))}."
+            f"{name} cannot be written into a file: its dtype is {tensor.dtype}. Convert it to "
+            f"one of {', '.join(map(str, _DTYPE_RANKS))}."
         )
-    return _RANKS[tensor.dtype]
+    return _DTYPE_RANKS[tensor.dtype]
 
 
 def _read(
     raw: bytes | mmap.mmap, kind: str, path: Path, noun: str
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Check the bytes of a file; give its content, and its arrays as views of the bytes."""
-    header, start = _header(path, raw, noun)
+    """Validate the bytes of a file; return its content, and its arrays as views of the bytes."""
+    header, start = _read_header(path, raw, noun)
     metadata = header.get("__metadata__", {})
     if "heatgraph" not in metadata:
-        raise FileFormatError(f"{path} is a safetensors file, but not one of heatgraph's.")
+        raise FileFormatError(f"{path} is a safetensors file, but heatgraph did not write it.")
     version = metadata.get("format", "")
     if version != str(FORMAT_VERSION):
         raise FileFormatError(
-            f"{path} has format {version[:20]!r}, and this version of heatgraph reads format "
+            f"{path} has format {version[:20]!r}, but this version of heatgraph reads format "
             f"{FORMAT_VERSION}. Upgrade heatgraph to read it."
         )
     if metadata["heatgraph"] != kind:
-        raise FileFormatError(f"{path} holds a {metadata['heatgraph']}, where a {kind} is wanted.")
+        raise FileFormatError(f"{path} holds a {metadata['heatgraph']}; expected a {kind}.")
     try:
-        tensors = _views(header, raw, start)
+        tensors = _array_views(header, raw, start)
     except (LookupError, OverflowError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} is incomplete or damaged: {error}. Get it again.") from error
     text = metadata.get("content", "")
-    if metadata.get("sha256") != _digest(kind, version, text, tensors):
+    if metadata.get("sha256") != _checksum(kind, version, text, tensors):
         raise FileFormatError(
-            f"{path} is damaged or was altered: its checksum is not that of its content. "
+            f"{path} is damaged or was altered: its checksum does not match its content. "
             "Get it again."
         )
     try:
         content = json.loads(text)
         if not isinstance(content, dict):
-            raise TypeError("its content is no table")
+            raise TypeError("its content is not a JSON object")
     except (RecursionError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} is damaged: its content is unreadable.") from error
     return content, tensors
 
 
-def _header(path: Path, raw: bytes | mmap.mmap, noun: str) -> tuple[dict[str, Any], int]:
-    """Read a safetensors header, eight bytes of length and then JSON, and tell where it ends."""
+def _read_header(path: Path, raw: bytes | mmap.mmap, noun: str) -> tuple[dict[str, Any], int]:
+    """Parse the header of a safetensors file; return it and the position where the arrays start."""
     length = int.from_bytes(raw[:8], "little")
     if len(raw) < 9:
         raise FileFormatError(f"{path} is incomplete: it has {len(raw)} bytes. Get it again.")
-    if length > LONGEST_HEADER or raw[8:9] != b"{":
+    if length > MAX_HEADER_BYTES or raw[8:9] != b"{":
         raise FileFormatError(f"{path} is not a {noun} file: it is not in the safetensors format.")
     if 8 + length > len(raw):
         raise FileFormatError(
-            f"{path} is incomplete: its header alone has {length:,} bytes, and the file has "
+            f"{path} is incomplete: its header has {length:,} bytes, but the file has "
             f"{len(raw):,}. Get it again."
         )
     try:
         header = json.loads(raw[8 : 8 + length])
         metadata = header.get("__metadata__", {})
         if not all(isinstance(text, str) for text in metadata.values()):
-            raise ValueError("its metadata are not texts")
+            raise ValueError("its metadata are not strings")
     except (AttributeError, RecursionError, ValueError) as error:
         raise FileFormatError(f"{path} is damaged: its header is unreadable ({error}).") from error
     return header, 8 + length
 
 
-def _views(header: dict[str, Any], raw: bytes | mmap.mmap, start: int) -> dict[str, Array]:
-    """The arrays that a header promises, if they fill the bytes after `start`, one by one."""
+def _array_views(header: dict[str, Any], raw: bytes | mmap.mmap, start: int) -> dict[str, Array]:
+    """Views of the arrays that a header describes, which must fill the bytes after `start`."""
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
     for name, entry in entries.items():
         if entry["dtype"] not in DTYPES:
-            raise ValueError(f"array {name!r} has numbers of an unknown type, {entry['dtype']!r}")
+            raise ValueError(f"array {name!r} has an unknown dtype, {entry['dtype']!r}")
         numbers = [*entry["shape"], *entry["data_offsets"]]
         whole = all(type(number) is int and number >= 0 for number in numbers)
-        if not whole or len(entry["data_offsets"]) != 2 or len(numbers) > _MOST_DIMENSIONS + 2:
-            raise ValueError(f"array {name!r} has no shape and place of whole numbers")
+        if not whole or len(entry["data_offsets"]) != 2 or len(numbers) > _MAX_DIMENSIONS + 2:
+            raise ValueError(f"array {name!r} must have a shape and two offsets of whole numbers")
     views: dict[str, Array] = {}
     expected = 0
     for name in sorted(entries, key=lambda name: entries[name]["data_offsets"]):
@@ -244,13 +248,13 @@ def _views(header: dict[str, Any], raw: bytes | mmap.mmap, start: int) -> dict[s
         dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
         if begin != expected or end - begin != math.prod(shape) * dtype.itemsize:
             raise ValueError(
-                f"array {name!r} should start at {expected:,} and have {dtype} of shape {shape}; "
-                f"it has bytes {begin:,} to {end:,}"
+                f"array {name!r} should start at {expected:,} and be {dtype} of shape {shape}; "
+                f"its offsets are {begin:,} and {end:,}"
             )
         if start + end > len(raw):
             raise ValueError(f"array {name!r} ends at {start + end:,}, the file at {len(raw):,}")
         if (start + begin) % dtype.itemsize:
-            raise ValueError(f"array {name!r} is not aligned to its numbers of {dtype}")
+            raise ValueError(f"array {name!r} is not aligned to its dtype {dtype}")
         views[name] = np.ndarray(shape, dtype, buffer=raw, offset=start + begin)
         expected = end
     if start + expected != len(raw):
@@ -258,45 +262,45 @@ def _views(header: dict[str, Any], raw: bytes | mmap.mmap, start: int) -> dict[s
     return views
 
 
-def _digest(
+def _checksum(
     kind: str,
     version: str,
     text: str,
     tensors: dict[str, Array],
-    put: Callable[[str, memoryview], None] | None = None,
+    on_block: Callable[[str, memoryview], None] | None = None,
 ) -> str:
-    """SHA-256 of everything, each part preceded by its length.
+    """SHA-256 of all parts, each preceded by its length.
 
-    `put` is given each block of each array, as it was hashed, with the array's name.
+    `on_block` is called with the name of an array and each of its blocks, once it is hashed.
     """
     digest = hashlib.sha256()
 
-    def take(part: str) -> None:
+    def add_text(part: str) -> None:
         raw = part.encode()
         digest.update(len(raw).to_bytes(8, "little"))
         digest.update(raw)
 
     for part in (kind, version, text):
-        take(part)
+        add_text(part)
     for name in sorted(tensors):
         tensor = tensors[name]
-        take(name)
-        take(f"{tensor.dtype.str}{tensor.shape}")
+        add_text(name)
+        add_text(f"{tensor.dtype.str}{tensor.shape}")
         digest.update(tensor.nbytes.to_bytes(8, "little"))
         for block in _blocks(tensor):
             digest.update(block)
-            if put is not None:
-                put(name, block)
+            if on_block is not None:
+                on_block(name, block)
     return digest.hexdigest()
 
 
 def _blocks(tensor: Array) -> Iterator[memoryview]:
-    """The bytes of an array in the order of its rows, some at a time."""
+    """The bytes of an array in C order, block by block; other layouts are copied by rows."""
     if tensor.flags.c_contiguous:
         flat = tensor.reshape(-1).view(np.uint8)
-        for start in range(0, len(flat), BLOCK):
-            yield flat[start : start + BLOCK].data
+        for start in range(0, len(flat), BLOCK_BYTES):
+            yield flat[start : start + BLOCK_BYTES].data
     else:
-        rows = max(1, BLOCK * len(tensor) // tensor.nbytes)
+        rows = max(1, BLOCK_BYTES * len(tensor) // tensor.nbytes)
         for start in range(0, len(tensor), rows):
             yield from _blocks(np.ascontiguousarray(tensor[start : start + rows]))

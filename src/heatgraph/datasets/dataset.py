@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._io.hashing import fingerprint
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
@@ -90,21 +91,12 @@ class Dataset:
 
     def digest(self) -> str:
         """What tells whether data are the same as another time: a hash of all but the name."""
-        graph, X = self.graph, self.graph.features
-        arrays = [graph.indptr, graph.indices]
-        if self.labels is not None:
-            labels = np.asarray(self.labels)
-            arrays.append(labels.astype(str) if labels.dtype == object else labels)
-        arrays += [] if graph.weights is None else [graph.weights]
-        if X is not None:
-            arrays += [X.data, X.indices, X.indptr] if hasattr(X, "indices") else [X]
-        for split in self.splits.values():
-            arrays += [split.train, split.val, split.test]
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return digest.hexdigest()
+        graph = self.graph
+        labels = None if self.labels is None else np.asarray(self.labels)
+        parts = [[split.train, split.val, split.test] for split in self.splits.values()]
+        return fingerprint(
+            graph.indptr, graph.indices, graph.weights, graph.features, labels, *chain(*parts)
+        )
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

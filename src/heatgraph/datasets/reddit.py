@@ -118,7 +118,7 @@ def _read_dgl(data_path: Path, graph_path: Path) -> Dataset:
             )
         split = Split(*(np.flatnonzero(types == kind) for kind in (1, 2, 3)))
         adjacency, duplicates = _read_adjacency(graph_path, len(labels))
-        graph = Graph.from_canonical(adjacency, data.read("feature"))
+        graph = Graph._from_canonical(adjacency, data.read("feature"))
     graph.num_duplicates = duplicates
     return _dataset(graph, labels, split, "https://data.dgl.ai/dataset/reddit.zip", DGL_NOTES)
 
@@ -140,7 +140,7 @@ def _read_sgc(data_path: Path, graph_path: Path) -> Dataset:
             labels[nodes] = values
             parts.append(nodes)
         split = Split(*parts)
-        graph = Graph.from_canonical(adjacency, data.read("feats"))
+        graph = Graph._from_canonical(adjacency, data.read("feats"))
     graph.num_duplicates = duplicates
     return _dataset(graph, labels, split, "https://github.com/Tiiiger/SGC", SGC_NOTES)
 

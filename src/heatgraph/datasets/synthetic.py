@@ -125,7 +125,7 @@ def make_block_graph(
     features = _draw_features(labels, columns, len(sizes), signal, random)
     return Dataset(
         "blocks",
-        Graph.from_canonical(adjacency, features),
+        Graph._from_canonical(adjacency, features),
         labels,
         {"fractions": split},
         source=f"heatgraph.datasets.synthetic.make_block_graph, seed {seed}",

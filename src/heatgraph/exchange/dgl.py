@@ -1,4 +1,4 @@
-"""Graphs of DGL."""
+"""Conversion of DGL graphs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _WEIGHT_NAMES = ("w", "weight")
 def from_dgl(
     g: Any, *, symmetrize: Merge | None = None, duplicates: Literal["error"] | Merge = "error"
 ) -> Dataset:
-    """Read one homogeneous graph of DGL.
+    """Convert a homogeneous DGL graph to a Dataset.
 
     Parameters
     ----------
     g : dgl.DGLGraph
-        Read are ``ndata["feat"]``, ``ndata["label"]`` (-1 or NaN where there is none), the masks
-        ``ndata["train_mask"]``, ``["val_mask"]`` and ``["test_mask"]``, which make splits as in
-        `from_pyg`, and the weights ``edata["w"]`` or ``edata["weight"]``, whichever there are.
+        Optional node data are ``ndata["feat"]``, ``ndata["label"]`` (-1 or NaN if unknown), and the
+        masks ``ndata["train_mask"]``, ``["val_mask"]`` and ``["test_mask"]``, which become splits
+        as in `from_pyg`. Optional weights are ``edata["w"]`` or ``edata["weight"]``.
     symmetrize, duplicates
         As in `Graph`: edges are expected to be listed in both directions.
 
@@ -49,13 +49,12 @@ def from_dgl(
         raise InputError(f"g must be a DGL graph. Got {type(g).__name__}.")
     if not g.is_homogeneous or getattr(g, "is_block", False):
         raise InputError(
-            "g must be homogeneous, with nodes and edges of one kind. Got several kinds, or a "
-            "block; dgl.to_homogeneous(g) makes one kind of them."
+            "g must be homogeneous, with one node type and one edge type. Got several types, or a "
+            "block; dgl.to_homogeneous(g) merges them."
         )
     if getattr(g, "batch_size", 1) > 1:
         raise InputError(
-            f"g must be a single graph. Got a batch of {g.batch_size}; dgl.unbatch(g) takes it "
-            "apart."
+            f"g must be a single graph. Got a batch of {g.batch_size}; dgl.unbatch(g) splits it."
         )
     n = int(g.num_nodes())
     src, dst = (read_array(ends, "edges") for ends in g.edges())
@@ -72,6 +71,6 @@ def _weights(edata: Mapping[str, Any]) -> Array | None:
     found = [name for name in _WEIGHT_NAMES if edata.get(name) is not None]
     if len(found) > 1:
         raise InputError(
-            f"edata must hold weights once. Got both {found[0]!r} and {found[1]!r}; take one out."
+            f"edata must have one array of weights. Got {found[0]!r} and {found[1]!r}; drop one."
         )
     return read_column(edata[found[0]], found[0]) if found else None

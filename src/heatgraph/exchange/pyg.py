@@ -1,4 +1,4 @@
-"""Graphs of PyTorch Geometric, and a transform that diffuses their features."""
+"""Conversion of PyTorch Geometric graphs, and a transform that diffuses their features."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def from_pyg(
     symmetrize: Merge | None = None,
     duplicates: Literal["error"] | Merge = "error",
 ) -> Dataset:
-    """Read one graph of PyTorch Geometric.
+    """Convert a graph of PyTorch Geometric to a Dataset.
 
     Parameters
     ----------
     data : torch_geometric.data.Data
-        With ``edge_index`` or ``adj_t``, and whichever it has of
+        With ``edge_index`` or ``adj_t``, and optionally
 
         - ``x``, dense or sparse;
-        - ``edge_weight``; a weight of zero is no edge;
-        - ``y``, a class per node, of shape (n,) or (n, 1), with -1 or NaN where there is none;
-        - ``train_mask``, ``val_mask`` and ``test_mask``: of shape (n,), they make the split
-          "public", and of shape (n, s), the splits "0", "1", and so on. A mask of shape (n,) beside
+        - ``edge_weight``; edges of weight zero are dropped;
+        - ``y``, a class per node, of shape (n,) or (n, 1), with -1 or NaN if unknown;
+        - ``train_mask``, ``val_mask`` and ``test_mask``: of shape (n,) for one split, named
+          "public", or (n, s) for s splits, named "0", "1", and so on. A mask of shape (n,) beside
           others of shape (n, s) belongs to all splits.
 
-        The number of nodes is that of ``num_nodes`` or of the rows of the above, never the largest
-        index in the edges.
+        The number of nodes is ``num_nodes`` or the number of rows of these arrays. It is never
+        inferred from the largest index in the edges.
     weight : str, optional
-        Name of the attribute that holds a weight per edge, if there is one; None ignores it.
-        Attributes of edges that are no weights, such as ``edge_attr`` mostly, are not read.
+        Attribute with one weight per edge; it may be absent. None ignores weights. Other edge
+        attributes, such as a multi-dimensional ``edge_attr``, are not read.
     symmetrize, duplicates
         As in `Graph`: edges are expected to be listed in both directions.
 
@@ -64,12 +64,12 @@ def from_pyg(
     >>> from_pyg(data).graph
     Graph(3 nodes, 2 edges, 3 features, 0 isolated)
     """
-    stored = _stored(data)
+    stored = _stored_attributes(data)
     batch = stored.get("batch")
     if batch is not None and read_array(batch, "batch").any():
         raise InputError(
             f"data must be a single graph. Got a batch of {read_array(batch, 'batch').max() + 1}; "
-            "data.to_data_list() takes it apart."
+            "data.to_data_list() splits it."
         )
     graph = _graph(stored, "x", weight, symmetrize, duplicates)
     labels = read_labels(stored.get("y"), graph.num_nodes)
@@ -77,21 +77,21 @@ def from_pyg(
 
 
 class DiffuseFeatures:
-    """A transform of PyTorch Geometric that diffuses the features of its graphs.
+    """A transform for PyTorch Geometric that diffuses node features.
 
-    It can be a dataset's `transform` or `pre_transform`, or a part of a `Compose`. It gives back a
-    shallow copy of its argument, with features that are a dense tensor on the same device and of
-    the same float type (float32 for whole numbers). Batches are diffused graph by graph, since no
-    edge leads from one to another.
+    Use it as a dataset's `transform` or `pre_transform`, or within `Compose`. It returns a shallow
+    copy of its argument; the diffused features are a dense tensor on the same device and of the
+    same float dtype (float32 for integers). In a batch, features diffuse within each graph, since
+    no edge connects two graphs.
 
     Parameters
     ----------
     T, K, scheme, self_loops, tol
         As in `heatgraph.diffuse`.
     cat : bool
-        Whether to keep the features and append the diffused ones, instead of replacing them.
+        Append the diffused features to the original ones, instead of replacing them.
     attr : str
-        Name of the attribute that holds the features.
+        Attribute with the features.
     weight, symmetrize, duplicates
         As in `from_pyg`.
 
@@ -129,16 +129,16 @@ class DiffuseFeatures:
         self.duplicates = duplicates
 
     def __call__(self, data: Any) -> Any:
-        """Give a copy of `data` with diffused features."""
-        stored = _stored(data)
-        given = stored.get(self.attr)
-        if given is None:
+        """Return a shallow copy of `data` with diffused features."""
+        stored = _stored_attributes(data)
+        features = stored.get(self.attr)
+        if features is None:
             raise InputError(f"data has no {self.attr} to diffuse. Name another with attr=.")
-        example = dense_example(given)
+        example = dense_example(features)
         if getattr(example, "requires_grad", False):
             raise InputError(
-                f"{self.attr} requires gradients, but none pass through this transform. Use "
-                f"{self.attr}.detach(), or diffuse before what is learned."
+                f"{self.attr} requires gradients, but this transform is not differentiable. Use "
+                f"{self.attr}.detach(), or diffuse before the learned layers."
             )
         graph = _graph(stored, self.attr, self.weight, self.symmetrize, self.duplicates)
         dtype = np.float64 if "float64" in str(example.dtype) else np.float32
@@ -153,23 +153,23 @@ class DiffuseFeatures:
         return copied
 
     def __repr__(self) -> str:
-        # PyG compares a saved dataset's pre_transform with the present one by these words.
+        # PyG compares the repr of a saved dataset's pre_transform with that of the present one.
         settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({settings})"
 
 
-def _stored(data: Any) -> Mapping[str, Any]:
-    """What was put into `data` itself: PyG would guess a missing num_nodes from the edges."""
+def _stored_attributes(data: Any) -> Mapping[str, Any]:
+    """The attributes set on `data`; `data.num_nodes` itself may be inferred from the edges."""
     if hasattr(type(data), "node_types"):
         raise InputError(
-            "data must have nodes and edges of one kind. Got heterogeneous data; "
-            "data.to_homogeneous() makes one kind of them."
+            "data must have one node type and one edge type. Got heterogeneous data; "
+            "data.to_homogeneous() merges them."
         )
     stored = data.to_dict() if hasattr(data, "to_dict") else getattr(data, "__dict__", {})
     if stored.get("edge_index") is None and stored.get("adj_t") is None:
         raise InputError(
             f"data must be one graph with edge_index or adj_t. Got {type(data).__name__} without; "
-            "of a dataset, pass dataset[0]."
+            "for a dataset, pass dataset[0]."
         )
     return dict(stored)
 
@@ -183,7 +183,7 @@ def _graph(
 ) -> Graph:
     X = read_features(stored.get(attr), attr)
     if stored.get("edge_index") is None:
-        # The transpose will do: Graph takes A for undirected, or refuses it, either way round.
+        # A and its transpose give the same graph: it must be symmetric, or is symmetrized.
         adjacency = read_sparse(stored["adj_t"], "adj_t")
         return Graph(adjacency, X, symmetrize=symmetrize, duplicates=duplicates)
     edges = read_array(stored["edge_index"], "edge_index")
@@ -206,6 +206,6 @@ def _count_nodes(stored: Mapping[str, Any], X: Any) -> Any:
         if rows is not None and rows.ndim:
             return rows.shape[0]
     raise InputError(
-        "data does not tell its number of nodes: set data.num_nodes. The largest index in the "
-        "edges would miss isolated nodes."
+        "the number of nodes is unknown: set data.num_nodes. The largest index in the edges would "
+        "miss isolated nodes."
     )

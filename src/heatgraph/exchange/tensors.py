@@ -1,4 +1,4 @@
-"""Tensors of others as arrays, labels and splits."""
+"""Conversion of tensors, dense or sparse, to arrays, labels and splits, without importing torch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Array = npt.NDArray[Any]
 
 
 def read_array(values: Any, name: str) -> Array:
-    """Read a tensor, wherever it lives, or anything that NumPy reads."""
+    """Convert a tensor on any device, or anything that NumPy converts, to an array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         if "bfloat16" in str(values.dtype):
-            values = values.float()  # NumPy has no bfloat16; float32 holds it exactly
+            values = values.float()  # NumPy has no bfloat16, and float32 represents it exactly
         try:
             values = values.numpy()
         except (TypeError, RuntimeError) as error:
@@ -31,19 +31,19 @@ def read_array(values: Any, name: str) -> Array:
 
 
 def read_features(values: Any, name: str) -> Any:
-    """Read a matrix, dense or sparse."""
+    """Convert a dense or sparse tensor to an array or SciPy matrix."""
     if values is None:
         return None
     return read_sparse(values, name) if _is_sparse(values) else read_array(values, name)
 
 
 def _is_sparse(values: Any) -> bool:
-    # torch_sparse.SparseTensor has no layout, and torch's own sparse tensors have no coo().
+    # torch_sparse.SparseTensor has coo() but no layout; torch's sparse tensors are the opposite.
     return hasattr(values, "coo") or "sparse" in str(getattr(values, "layout", ""))
 
 
 def read_sparse(tensor: Any, name: str) -> Any:
-    """Read a sparse tensor of torch (COO, CSR or CSC) or of torch_sparse."""
+    """Convert a sparse tensor of torch (COO, CSR or CSC) or of torch_sparse to a SciPy matrix."""
     layout = str(getattr(tensor, "layout", "")).removeprefix("torch.")
     kind: Any = sp.coo_array
     if hasattr(tensor, "coo"):
@@ -73,7 +73,7 @@ def read_sparse(tensor: Any, name: str) -> Any:
 
 
 def read_column(values: Any, name: str) -> Array | None:
-    """Read one weight per edge."""
+    """Convert one weight per edge, of shape (m,) or (m, 1), to an array (m,)."""
     if values is None:
         return None
     column = read_array(values, name)
@@ -81,14 +81,14 @@ def read_column(values: Any, name: str) -> Array | None:
         return column[:, 0]
     if column.ndim != 1:
         raise InputError(
-            f"{name} must be one weight per edge. Got shape {column.shape}; put weights into "
-            f"edge_weight (in DGL, edata['w']), or take {name} out to read edges without."
+            f"{name} must be one weight per edge. Got shape {column.shape}; store weights in "
+            f"edge_weight (in DGL, edata['w']), or delete {name} for an unweighted graph."
         )
     return column
 
 
 def read_labels(values: Any, num_nodes: int) -> Array | None:
-    """Read one label per node, into an array of their own."""
+    """Copy one label per node, of shape (n,) or (n, 1), to an array (n,)."""
     if values is None:
         return None
     if not isinstance(values, list):
@@ -98,14 +98,14 @@ def read_labels(values: Any, num_nodes: int) -> Array | None:
 
 
 def read_splits(stored: Mapping[str, Any], num_nodes: int) -> dict[str, Split]:
-    """Read masks of nodes: one split, or a column per split."""
+    """Convert masks to splits: one, named "public", or one for each column, named by number."""
     masks = {}
     for part in ("train", "val", "test"):
         mask = stored.get(f"{part}_mask")
         if mask is not None:
-            masks[part] = _checked_mask(read_array(mask, f"{part}_mask"), f"{part}_mask", num_nodes)
+            masks[part] = _read_mask(mask, f"{part}_mask", num_nodes)
     if all(mask.ndim == 1 for mask in masks.values()):
-        return {"public": _split_of(masks)} if masks else {}
+        return {"public": _split_from_masks(masks)} if masks else {}
     counts = sorted({mask.shape[1] for mask in masks.values() if mask.ndim == 2})
     if len(counts) > 1:
         raise InputError(
@@ -113,30 +113,31 @@ def read_splits(stored: Mapping[str, Any], num_nodes: int) -> dict[str, Split]:
             f"{' and '.join(map(str, counts))}."
         )
     return {
-        str(place): _split_of(
-            {part: mask if mask.ndim == 1 else mask[:, place] for part, mask in masks.items()}
+        str(column): _split_from_masks(
+            {part: mask if mask.ndim == 1 else mask[:, column] for part, mask in masks.items()}
         )
-        for place in range(counts[0])
+        for column in range(counts[0])
     }
 
 
-def _checked_mask(mask: Array, name: str, num_nodes: int) -> Array:
+def _read_mask(values: Any, name: str, num_nodes: int) -> Array:
+    mask = read_array(values, name)
     if mask.dtype != bool or mask.ndim not in (1, 2) or len(mask) != num_nodes:
         raise InputError(
             f"{name} must be booleans, one per node ({num_nodes:,}), or a column of them per "
-            f"split. Got {mask.dtype} of shape {mask.shape}; {name}.bool() makes booleans of "
-            "zeros and ones."
+            f"split. Got {mask.dtype} of shape {mask.shape}; {name}.bool() converts zeros and "
+            "ones."
         )
     return mask
 
 
-def _split_of(masks: Mapping[str, Array]) -> Split:
+def _split_from_masks(masks: Mapping[str, Array]) -> Split:
     none = np.zeros(0, dtype=bool)
     return Split(*(np.flatnonzero(masks.get(part, none)) for part in ("train", "val", "test")))
 
 
 def dense_example(values: Any) -> Any:
-    """Give a dense tensor of the device and type that `values` has."""
+    """A dense tensor with the device and dtype of `values`, for `tensor_like`."""
     if hasattr(values, "coo"):
         rows, _, stored = values.coo()
         return rows if stored is None else stored
@@ -146,7 +147,10 @@ def dense_example(values: Any) -> Any:
 
 
 def tensor_like(example: Any, values: Array) -> Any:
-    """Give values as a tensor of the device and float type that `example` has."""
+    """Convert an array to a tensor with the device of `example` and its dtype, if that is float.
+
+    Otherwise the dtype is float32; if `example` is an array, `values` is returned.
+    """
     if not hasattr(example, "new_tensor"):
         return values
     floats = example if example.is_floating_point() else example[:0].float()

@@ -1,4 +1,4 @@
-"""The graph: validated once, then trusted by every other package."""
+"""The graph, its normalised operator and its file format; validated once, on construction."""
 
 from heatgraph.graph._graph import Graph, check_graph, node_indices
 

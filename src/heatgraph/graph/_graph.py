@@ -1,8 +1,12 @@
-"""The graph, checked once at the door.
+"""The graph: an adjacency matrix A (n, n) in CSR form and features X (n, d).
 
-Everything behind this module relies on what is checked here: indices in range and sorted, no
-duplicates, weights finite and positive, A = A^T. Nothing that a caller passes in is ever written
-to.
+The constructors validate once, and compiled code then relies on it without further checks:
+
+- column indices lie in 0..n - 1, and are sorted and distinct within each row;
+- weights are finite and positive, and so are their row sums;
+- A = A^T.
+
+The caller's arrays are never written to.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import scipy.sparse as sp
 from heatgraph._arguments import as_array, check_range, index_dtype, working_dtype
 from heatgraph.errors import InputError
 from heatgraph.graph._normalized_operator import NormalizedOperator, read_only, square_array
-from heatgraph.graph._storage import read_graph, write_graph
+from heatgraph.graph._storage import GraphArrays, read_graph, write_graph
 from heatgraph.graph._validation import (
     CSRBuilder,
     Merge,
@@ -36,23 +40,24 @@ class Graph:
     Parameters
     ----------
     adjacency : sparse matrix, sparse array or dense square array of shape (n, n)
-        Symmetric, with finite weights >= 0; a weight of zero is no edge. A graph whose weights are
-        all 1 is *unweighted* and stores none.
+        Symmetric, with finite weights >= 0; entries of zero are not edges. A graph whose weights
+        are all 1 is *unweighted* and stores no weights.
     features : array or sparse matrix of shape (n, d), optional
-        Real, finite. Dense features are kept by reference, sparse ones stay sparse. Without
-        features, each node is its own feature.
+        Real and finite. Dense features are kept by reference, sparse ones stay sparse. Without
+        features, X is the identity: each node is its own feature.
     node_ids : sequence of length n, optional
-        Distinct names of the nodes. By default nodes are called 0, ..., n - 1.
+        Distinct names of the nodes; by default 0, ..., n - 1.
     feature_names : sequence of length d, optional
-        Distinct names of the features, for explanations and to recognise them again.
+        Distinct names of the features. Explanations print them, and a saved model matches columns
+        by them.
     symmetrize : "max" or "sum", optional
-        Reads A as directed, and gives each undirected edge the larger weight of its two directions,
-        or their sum; a self-loop keeps its weight, and edges without weights stay without. By
-        default, A that is not symmetric is an error.
+        Treat A as directed, and give each undirected edge the larger weight of its two directions,
+        or their sum. A self-loop keeps its weight, and unweighted edges stay unweighted. By
+        default, an asymmetric A is an error.
     duplicates : "error", "sum" or "max"
-        What to make of an edge that is given several times. Under "error", repeated edges of equal
-        weight collapse into one and contradicting weights are refused. Edges without weights (none
-        given, or booleans) always collapse.
+        How to merge edges that are listed more than once. With "error", duplicates of equal weight
+        are merged into one edge and conflicting weights raise an error. Unweighted edges (no
+        weights, or booleans) are always merged.
 
     Examples
     --------
@@ -70,7 +75,10 @@ class Graph:
     node_ids: Array | None
     feature_names: list[str] | None
     num_duplicates: int
-    # What was found out about the edges, at some cost, for those who ask again.
+    # Values derived from the edges alone, computed on demand by `heatgraph._engine.reordering`:
+    # "order", a permutation of the nodes, which `save` stores; "arrangement", the reordered graph,
+    # or None if reordering was tried and does not pay. Graphs that share their edges share this
+    # dict; copies, pickles and subgraphs start with an empty one.
     cache: dict[str, Any]
 
     def __init__(
@@ -87,7 +95,7 @@ class Graph:
         shape = entries.matrix.shape
         if shape[0] != shape[1]:
             raise InputError(f"adjacency must be square, nodes by nodes. Got shape {shape}.")
-        self._settle(entries, features, node_ids, feature_names, symmetrize, duplicates)
+        self._build(entries, features, node_ids, feature_names, symmetrize, duplicates)
 
     @classmethod
     def from_edges(
@@ -105,9 +113,10 @@ class Graph:
     ) -> Graph:
         """Build a graph from a list of edges ``src[i] -> dst[i]`` between nodes 0, ..., n - 1.
 
-        The number of nodes is that of `features`' rows or `num_nodes`, never the largest index, so
-        that isolated nodes at the end are not lost. The other parameters are those of `Graph`. When
-        each undirected edge is listed once, pass ``symmetrize="max"``.
+        The number of nodes n is `num_nodes` or the number of rows of `features`. It is never
+        inferred from the largest index, which would lose isolated nodes at the end. The other
+        parameters are those of `Graph`. If each undirected edge is listed once, pass
+        ``symmetrize="max"``.
 
         Examples
         --------
@@ -129,7 +138,7 @@ class Graph:
                     f"weight must have one entry per edge, {len(rows)}. Got shape {data.shape}."
                 )
         graph = cls.__new__(cls)
-        graph._settle(
+        graph._build(
             CSRBuilder.from_coordinates(rows, columns, data, (n, n), "edge"),
             features,
             node_ids,
@@ -140,18 +149,23 @@ class Graph:
         return graph
 
     @classmethod
-    def from_canonical(cls, adjacency: sp.csr_array, features: Any = None) -> Graph:
-        """Build a graph of edges that are known to be right, without checking or copying them.
+    def _from_canonical(cls, adjacency: sp.csr_array, features: Any = None) -> Graph:
+        """Build a graph from a CSR matrix that is known to be valid; only features are validated.
 
-        `adjacency` is symmetric, its weights are finite and positive, and each row's indices are
-        sorted and distinct. Compiled code trusts that.
+        The caller guarantees what the module docstring lists: compiled code relies on it.
         """
+        return cls._from_arrays(
+            _graph_arrays(adjacency, validate_features(features, adjacency.shape[0]))
+        )
+
+    @classmethod
+    def _from_arrays(cls, arrays: GraphArrays) -> Graph:
+        """Build a graph from arrays that are known to be valid, without validating or copying."""
         graph = cls.__new__(cls)
-        graph.num_duplicates = 0
-        graph._store(adjacency, validate_features(features, adjacency.shape[0]), None, None)
+        graph._set_arrays(arrays)
         return graph
 
-    def _settle(
+    def _build(
         self,
         entries: CSRBuilder,
         features: Any,
@@ -160,19 +174,22 @@ class Graph:
         symmetrize: Merge | None,
         duplicates: Literal["error"] | Merge,
     ) -> None:
+        """Validate all arguments of the constructors, and set the attributes."""
         _check_choice("symmetrize", symmetrize, (None, *get_args(Merge)))
         _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
-        if entries.matrix.shape[0] == 0:
+        n = entries.matrix.shape[0]
+        if n == 0:
             raise InputError("a graph needs at least one node. Got none.")
         entries.check_weights()
-        self.num_duplicates = entries.merge_duplicates(duplicates if entries.weighted else "max")
+        num_duplicates = entries.merge_duplicates(duplicates if entries.weighted else "max")
         entries.drop_zeros()
         if symmetrize is not None and not entries.weighted:
             symmetrize = "max"
-        matrix = _symmetric(entries.matrix, symmetrize)
-        features = validate_features(features, matrix.shape[0])
-        ids = validate_node_ids(node_ids, matrix.shape[0])
-        self._store(matrix, features, ids, validate_feature_names(feature_names, features))
+        matrix = _symmetrize(entries.matrix, symmetrize)
+        X = validate_features(features, n)
+        ids = validate_node_ids(node_ids, n)
+        names = validate_feature_names(feature_names, X)
+        self._set_arrays(_graph_arrays(matrix, X, ids, names, num_duplicates))
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
             raise InputError(
@@ -180,34 +197,29 @@ class Graph:
                 "down; without self-loops, S does not depend on their scale."
             )
 
-    def _store(
-        self,
-        matrix: sp.csr_array,
-        features: Any,
-        node_ids: Array | None,
-        feature_names: list[str] | None,
-    ) -> None:
-        self.num_nodes = n = matrix.shape[0]
-        self.indptr = read_only(matrix.indptr.astype(np.int64))
-        self.indices = read_only(matrix.indices.astype(index_dtype(n), copy=False))
-        self.weights = None if (matrix.data == 1).all() else read_only(matrix.data)
-        self.features = features
-        self.node_ids = node_ids
-        self.feature_names = feature_names
-        self.cache = {}
+    def _set_arrays(self, arrays: GraphArrays) -> None:
+        self.num_nodes = len(arrays.indptr) - 1
+        self.indptr = read_only(arrays.indptr)
+        self.indices = read_only(arrays.indices)
+        self.weights = None if arrays.weights is None else read_only(arrays.weights)
+        self.features = arrays.features
+        self.node_ids = arrays.node_ids
+        self.feature_names = arrays.feature_names
+        self.num_duplicates = arrays.num_duplicates
+        self.cache = {} if arrays.order is None else {"order": arrays.order}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"cache": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Copies made by pickle and copy.deepcopy come writable.
+        # pickle and copy.deepcopy restore arrays as writable.
         self.__dict__.update(state, cache={})
         for name in ("indptr", "indices", "weights"):
             if state[name] is not None:
                 setattr(self, name, read_only(state[name]))
 
     def __sklearn_clone__(self) -> Graph:
-        # A clone of an estimator that has a graph shares it.
+        # Clones of an estimator share its graph, which is immutable and may be large.
         return self
 
     @property
@@ -217,7 +229,7 @@ class Graph:
 
     @property
     def names(self) -> Array:
-        """Names of the nodes: their ids, or 0, ..., n - 1."""
+        """Names of the nodes: `node_ids`, or 0, ..., n - 1 without."""
         return np.arange(self.num_nodes) if self.node_ids is None else self.node_ids
 
     @cached_property
@@ -237,7 +249,7 @@ class Graph:
 
     @property
     def adjacency(self) -> sp.csr_array:
-        """A as a SciPy array; an unweighted graph's has ones of one byte each."""
+        """A as a SciPy array; ones of type int8 if the graph is unweighted."""
         data = self.weights
         if data is None:
             data = np.ones(len(self.indices), dtype=np.int8)
@@ -245,56 +257,51 @@ class Graph:
 
     @property
     def degrees(self) -> npt.NDArray[np.float64]:
-        """Row sums of A: the weights of all edges at each node, a self-loop counted once."""
+        """Row sums of A, shape (n,); a self-loop counts once."""
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
         degrees = np.zeros(self.num_nodes)
         linked = np.diff(self.indptr) > 0
         if linked.any():
             starts = self.indptr[:-1][linked]
-            with np.errstate(over="ignore"):  # what it comes to is checked at the door
+            with np.errstate(over="ignore"):  # the constructor reports it
                 degrees[linked] = np.add.reduceat(self.weights, starts, dtype=np.float64)
         return degrees
 
     def stationary(self, self_loops: bool = True) -> npt.NDArray[np.float64]:
-        """A positive vector v with S v = v: square roots of degrees, and 1 where S is 1."""
+        """A positive vector v (n,) with S v = v: roots of the degrees of A~, or 1 where zero."""
         degrees = self.degrees + self_loops
         return np.sqrt(np.where(degrees > 0, degrees, 1.0))
 
     @cached_property
     def components(self) -> npt.NDArray[np.int32]:
-        """The number of each node's connected component, from 0."""
+        """Connected component of each node, shape (n,), numbered from 0."""
         from scipy.sparse.csgraph import connected_components
 
-        # The graph is symmetric, so the cheaper search for strong components finds the same.
+        # In a symmetric graph the strong components are the connected ones, and SciPy finds them
+        # without building the transpose.
         _, labels = connected_components(self.adjacency, directed=True, connection="strong")
         return read_only(labels)
 
     def subgraph(self, nodes: Any) -> Graph:
-        """Give the graph on `nodes` (indices, in the order wanted, or a mask) and their edges."""
+        """Return the subgraph induced by `nodes`: indices, in the order to keep, or a mask."""
         chosen = node_indices(nodes, self.num_nodes, "nodes")
         if len(chosen) == 0:
             raise InputError("a subgraph needs at least one node. Got none.")
         distinct, times = np.unique(chosen, return_counts=True)
         if len(distinct) < len(chosen):
             raise InputError(
-                f"nodes of a subgraph must be distinct. Node {distinct[times > 1][0]} is named "
+                f"nodes of a subgraph must be distinct. Node {distinct[times > 1][0]} is listed "
                 f"more than once ({np.count_nonzero(times > 1):,} such nodes in all)."
             )
         matrix = self.adjacency[chosen][:, chosen]
         matrix.sort_indices()
-        graph = type(self).__new__(type(self))
-        graph.num_duplicates = 0
-        graph._store(
-            matrix,
-            None if self.features is None else self.features[chosen],
-            None if self.node_ids is None else self.node_ids[chosen],
-            self.feature_names,
-        )
-        return graph
+        X = None if self.features is None else self.features[chosen]
+        ids = None if self.node_ids is None else self.node_ids[chosen]
+        return self._from_arrays(_graph_arrays(matrix, X, ids, self.feature_names))
 
     def with_features(self, features: Any, feature_names: Any = None) -> Graph:
-        """Give the same graph with other features; its edges are shared, not copied."""
+        """Return the same graph with other features; edges are shared, not copied."""
         graph = type(self).__new__(type(self))
         graph.__dict__.update(self.__dict__)
         graph.features = validate_features(features, self.num_nodes)
@@ -302,46 +309,51 @@ class Graph:
         return graph
 
     def save(self, path: str | Path) -> None:
-        """Write the graph into a file, whole or not at all; `Graph.load` reads it.
+        """Write the graph to a file atomically; `Graph.load` reads it.
 
-        Node ids must be whole numbers or texts. Features in a memory map are written block by
-        block, and need not fit into memory.
+        Node ids must be integers or strings. Memory-mapped features are written block by block, and
+        need not fit in memory.
         """
-        write_graph(path, self)
+        write_graph(
+            path,
+            GraphArrays(
+                indptr=self.indptr,
+                indices=self.indices,
+                weights=self.weights,
+                features=self.features,
+                node_ids=self.node_ids,
+                feature_names=self.feature_names,
+                num_duplicates=self.num_duplicates,
+                order=self.cache.get("order"),
+            ),
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Graph:
-        """Read a graph that `Graph.save` wrote, by memory map: entries are read when needed.
+        """Memory-map a graph that `Graph.save` wrote; pages are read on demand.
 
-        Nothing in the file is ever run. Everything that a graph promises is checked again, and a
-        file that is incomplete, altered or of another kind is refused with the reason. Leave the
-        file as it is while the graph is in use. It may be replaced or deleted, except on Windows.
+        Reading executes no code from the file. The checksum and every property that a graph
+        guarantees are verified, and a file that is incomplete, modified or of another kind raises
+        `FileFormatError`. Do not write into the file while the graph is in use; replacing or
+        deleting it is safe, except on Windows.
         """
-        graph = cls.__new__(cls)
-        graph.__dict__.update(read_graph(path))
-        return graph
+        return cls._from_arrays(read_graph(path))
 
-    def with_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
-        """Give a graph without features on as many nodes, whose edges are known to be right."""
-        graph = type(self).__new__(type(self))
-        graph.num_nodes, graph.num_duplicates = self.num_nodes, 0
-        graph.indptr, graph.indices = read_only(indptr), read_only(indices)
-        graph.weights = None if weights is None else read_only(weights)
-        graph.features = graph.node_ids = graph.feature_names = None
-        graph.cache = {}
-        return graph
+    def _with_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
+        """Return a graph with the same nodes, no features, and edges that are known to be valid."""
+        return self._from_arrays(GraphArrays(indptr, indices, weights))
 
     def operator(
         self, self_loops: bool = True, dtype: npt.DTypeLike = np.float32
     ) -> NormalizedOperator:
-        """Give S, for A~ = A + I or, without `self_loops`, for A as it is.
+        """Return S, the normalised A~ = A + I, or the normalised A without `self_loops`.
 
-        A + I is meant literally: a self-loop that A already has counts beside the new one. Without
-        self-loops, an isolated node has L = 0 (Chung's convention), so its features stay.
+        The identity is added to any self-loops that A already has. Without self-loops, an isolated
+        node has L = 0 (Chung's convention), so its features do not change.
         """
         if not isinstance(self_loops, bool | np.bool_):
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
-        return NormalizedOperator.of(
+        return NormalizedOperator.from_adjacency(
             self.indptr,
             self.indices,
             self.weights,
@@ -369,7 +381,7 @@ class Graph:
 
 
 def check_graph(graph: Any) -> None:
-    """Refuse what is not a Graph, and say how to make one."""
+    """Raise InputError unless `graph` is a Graph."""
     if not isinstance(graph, Graph):
         raise InputError(
             f"graph must be a heatgraph.Graph. Got {type(graph).__name__}; "
@@ -378,10 +390,10 @@ def check_graph(graph: Any) -> None:
 
 
 def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]:
-    """Read a choice of nodes, given as indices or as a boolean mask, into indices.
+    """Convert node indices or a boolean mask to indices; `name` is the argument in errors.
 
-    An integer array of zeros and ones with an entry per node is refused: it is nearly always a mask
-    of the wrong type, and would quietly choose nodes 0 and 1 over and over.
+    An integer array of n zeros and ones is an error: it is nearly always a mask of the wrong dtype,
+    and would silently select nodes 0 and 1 over and over.
     """
     chosen = as_array(nodes, name)
     if chosen.ndim != 1:
@@ -408,8 +420,27 @@ def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]
     return chosen.astype(np.int64)
 
 
-def _symmetric(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
-    """Give A if it is symmetric; else make it so, or say how far it is from it."""
+def _graph_arrays(
+    matrix: sp.csr_array,
+    features: Any = None,
+    node_ids: Array | None = None,
+    feature_names: list[str] | None = None,
+    num_duplicates: int = 0,
+) -> GraphArrays:
+    """Arrays of a canonical CSR matrix in the dtypes of a graph; weights of 1 are dropped."""
+    return GraphArrays(
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(index_dtype(matrix.shape[0]), copy=False),
+        weights=None if (matrix.data == 1).all() else matrix.data,
+        features=features,
+        node_ids=node_ids,
+        feature_names=feature_names,
+        num_duplicates=num_duplicates,
+    )
+
+
+def _symmetrize(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
+    """Merge the two directions of each edge; with `how` None, raise unless A is symmetric."""
     transposed = A.T.tocsr()
     if how != "sum" and (
         np.array_equal(A.indptr, transposed.indptr)

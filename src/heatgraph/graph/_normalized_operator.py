@@ -1,6 +1,6 @@
-r"""The normalised operator S of a graph.
+"""The normalised adjacency operator S (n, n) of a graph, in the form that the kernels read.
 
-With A the adjacency, A~ = A + I (or A itself) and D~ the diagonal of its row sums,
+With A the adjacency matrix, A~ = A + I (or A itself) and D~ the diagonal matrix of its row sums,
 
     S = D~^(-1/2) A~ D~^(-1/2),    L = I - S,
 
@@ -21,31 +21,32 @@ from heatgraph._arguments import index_dtype
 
 Array = npt.NDArray[Any]
 
-# Edges that are normalised at a time.
+# Edges normalised at a time, in float64; `heatgraph._engine.plan` counts their memory.
 BLOCK_EDGES = 1 << 20
 
 
 @dataclass(frozen=True)
 class NormalizedOperator:
-    """S as the kernels read it: as a matrix P with the same spectrum, and A's pattern beside D.
+    """S as a similar matrix P = R^(-1) S R that needs no value per edge if A is unweighted.
 
-    With R the diagonal matrix of `root`, which is the identity if that is None, S = R P R^(-1) and
+    R is the diagonal matrix of `root`. With e the position of the entry (i, j) in `indices`,
 
-        P[i, j]  =  outgoing[i] values[e]  +  diagonal[i] if i = j,
+        P[i, j] = row_scale[i] values[e]  +  (diagonal[i] if i = j else 0).
 
-    where `values` are all 1 if they are None. An unweighted graph keeps no value per edge: P is the
-    walk D~^(-1) A~ then, `root` the square root of degrees, and `outgoing` one over the degrees.
+    Unweighted, `values` is None and stands for ones, P is the random walk matrix D~^(-1) A~,
+    `row_scale` is 1 / degree and `root` is sqrt(degree). Weighted, P = S, `row_scale` is 1 and
+    `root` is None, which stands for R = I.
     """
 
     indptr: npt.NDArray[np.int64]
     indices: Array
     values: Array | None
-    outgoing: Array
+    row_scale: Array
     diagonal: Array
     root: Array | None
 
     @classmethod
-    def of(
+    def from_adjacency(
         cls,
         indptr: npt.NDArray[np.int64],
         indices: Array,
@@ -54,36 +55,36 @@ class NormalizedOperator:
         self_loops: bool,
         dtype: np.dtype[Any],
     ) -> NormalizedOperator:
-        """Normalise A, given by its entries, with the square roots of the degrees of A~."""
+        """Normalise A in CSR form; `root` holds the square roots of the degrees of A~."""
         isolated = np.diff(indptr) == 0
         diagonal = root**-2 if self_loops else isolated.astype(np.float64)
         if weights is None:
-            values, outgoing = None, root**-2
+            values, row_scale = None, root**-2
         else:
-            values = read_only(_normalised(indptr, indices, weights, root, dtype))
-            outgoing = np.ones_like(root)
+            values = read_only(_normalize_weights(indptr, indices, weights, root, dtype))
+            row_scale = np.ones_like(root)
         return cls(
             indptr=read_only(indptr),
             indices=read_only(indices),
             values=values,
-            outgoing=read_only(outgoing.astype(dtype)),
+            row_scale=read_only(row_scale.astype(dtype)),
             diagonal=read_only(diagonal.astype(dtype)),
             root=read_only(root.astype(dtype)) if values is None else None,
         )
 
     @property
     def num_nodes(self) -> int:
-        """Number of rows."""
+        """Number of rows and columns, n."""
         return len(self.diagonal)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
+        """Floating-point type of the values."""
         return self.diagonal.dtype
 
     def walk(self) -> sp.csr_array:
         """P as a SciPy array, with one value per entry."""
-        values = np.repeat(self.outgoing, np.diff(self.indptr))
+        values = np.repeat(self.row_scale, np.diff(self.indptr))
         if self.values is not None:
             values *= self.values
         return self._matrix(values)
@@ -104,12 +105,12 @@ class NormalizedOperator:
         return sp.csr_array(edges + sp.diags_array(self.diagonal))
 
 
-def _normalised(
+def _normalize_weights(
     indptr: Array, indices: Array, weights: Array, root: Array, dtype: np.dtype[Any]
 ) -> Array:
-    """Weights over both ends' roots, block by block.
+    """Weights divided by `root` at both ends of their edge, block by block.
 
-    In float64: a small weight's scale can exceed float32, its product cannot.
+    The division is in float64: for tiny weights, 1 / root overflows float32, the quotient never.
     """
     values = np.empty(len(indices), dtype=dtype)
     blocks = max(1, len(values) // BLOCK_EDGES)
@@ -123,14 +124,14 @@ def _normalised(
 
 
 def square_array(data: Array, indices: Array, indptr: Array) -> sp.csr_array:
-    """A square SciPy array over these entries, none of which is copied if it can be helped."""
-    # SciPy would copy indices of another type than the row starts.
-    starts = indptr.astype(index_dtype(len(indices)))
-    return sp.csr_array((data, indices, starts), shape=(len(indptr) - 1,) * 2)
+    """A square SciPy array that shares `data`, and `indices` below 2^31 entries."""
+    # SciPy copies `indices` if its dtype differs from that of `indptr`.
+    row_starts = indptr.astype(index_dtype(len(indices)))
+    return sp.csr_array((data, indices, row_starts), shape=(len(indptr) - 1,) * 2)
 
 
 def read_only(array: Array) -> Array:
-    """Give a read-only view: what is checked stays so, and kernels see one type of array."""
+    """A read-only view: validated arrays stay valid, and numba compiles for one array type."""
     view = array.view()
     view.flags.writeable = False
     return view

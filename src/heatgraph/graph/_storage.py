@@ -1,31 +1,33 @@
-"""A graph in a file: its arrays as they are, mapped back into memory and checked before use.
+"""Graph files: the arrays of a graph in a tensor file, memory-mapped and validated on reading.
 
-A graph of n nodes with m entries in A is a tensor file (`heatgraph._io.tensor_file`) of
+A graph of n nodes, with m stored entries in A and d features, is a file of
+`heatgraph._io.tensor_file` with the arrays
 
-    indptr, indices      rows of A: (n + 1,) and (m,)
-    weights              of the entries, (m,); only of a weighted graph
-    features             (n, d); sparse ones as features.indptr, .indices and .data
-    node_ids             (n,); texts as node_ids.text, UTF-8 without gaps, and .offsets, (n + 1,)
+    indptr, indices      A in CSR form: (n + 1,) and (m,)
+    weights              (m,); only if the graph is weighted
+    features             (n, d); sparse features as features.indptr, .indices and .data
+    node_ids             (n,); strings as node_ids.text, UTF-8 without gaps, and .offsets, (n + 1,)
     feature_names        as feature_names.text and .offsets, (d + 1,)
-    order                of the nodes, (n,), if one was found (see `heatgraph._engine.reordering`)
+    order                a permutation of the nodes, (n,), if `heatgraph._engine.reordering` found
+                         one
 
-Compiled code follows these arrays blindly, and a checksum says only that a file is as it was
-written. So all that `Graph` promises is checked again, in blocks, with memory for some of the
-entries: rows in order, indices in range and rising, weights and features finite, names distinct.
+The checksum of a file detects damage, not malice, and compiled code reads these arrays without
+bounds checks. So reading validates again everything that `Graph` guarantees, block by block, in
+constant memory: sorted rows, indices in range, finite weights and features, distinct names.
 
-That A = A^T is seen in the same pass, without looking for any entry's opposite. With random hashes
-a and b of nodes and h of weights, in arithmetic modulo 2^64,
+The symmetry A = A^T is verified in the same pass, without random access to the transposed entries.
+With random hashes a and b of nodes and h of weights, in arithmetic modulo 2^64, the sum
 
     sum over entries (i, j) of (a(i) b(j) - b(i) a(j)) h(A[i, j])
 
-is zero for a symmetric A, and for another one with a probability of about 2^-58.
+is zero if A is symmetric, and otherwise with a probability of about 2^-58.
 """
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -35,82 +37,100 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph._arguments import check_finite, float_dtype, index_dtype
-from heatgraph._io.tensor_file import MAPPED, map_tensors, write_tensors
+from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError
 
 Array = npt.NDArray[Any]
 
 KIND = "graph"
-# Entries, rows or names that are looked at together.
+# Entries, rows or strings validated at a time.
 BLOCK = 1 << 16
-# Texts are padded to the longest if that takes at most so many times their size.
-MOST_PADDING = 64
+# Node ids become a fixed-width string array if it takes at most this many times their size in the
+# file; else an object array.
+MAX_PADDING = 64
 
 _FLOATS = (np.float32, np.float64)
 _INDICES = (np.int32, np.int64)
-_WHOLE = (*_INDICES, np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.uint64)
-# Arrays by what a file says about features, ids and names.
-_FEATURES = {
+_INTEGERS = (*_INDICES, np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.uint64)
+# Names of the arrays in a file, by the values of `content` in its header.
+_FEATURE_ARRAYS = {
     None: (),
     "dense": ("features",),
     "sparse": ("features.data", "features.indices", "features.indptr"),
 }
-_TEXTS = ("node_ids.text", "node_ids.offsets")
-_IDS = {None: (), "numbers": ("node_ids",), "texts": _TEXTS, "objects": _TEXTS}
-_FEATURE_NAMES = {False: (), True: ("feature_names.text", "feature_names.offsets")}
-_WEIGHTS = {False: (), True: ("weights",)}
-_ORDER = {False: (), True: ("order",)}
+_STRING_ID_ARRAYS = ("node_ids.text", "node_ids.offsets")
+_ID_ARRAYS = {
+    None: (),
+    "numbers": ("node_ids",),
+    "texts": _STRING_ID_ARRAYS,
+    "objects": _STRING_ID_ARRAYS,
+}
+_NAME_ARRAYS = {False: (), True: ("feature_names.text", "feature_names.offsets")}
+_WEIGHT_ARRAYS = {False: (), True: ("weights",)}
+_ORDER_ARRAYS = {False: (), True: ("order",)}
 
 
-def write_graph(path: str | Path, graph: Any) -> None:
-    """Write what a `Graph` has into a file."""
+@dataclass(frozen=True)
+class GraphArrays:
+    """Everything that a graph file holds: what `Graph.save` writes and `Graph.load` reads.
+
+    `features` is None, an array or a CSR matrix of shape (n, d); `order` is a permutation of the
+    nodes.
+    """
+
+    indptr: Array
+    indices: Array
+    weights: Array | None
+    features: Any = None
+    node_ids: Array | None = None
+    feature_names: list[str] | None = None
+    num_duplicates: int = 0
+    order: Array | None = None
+
+
+def write_graph(path: str | Path, graph: GraphArrays) -> None:
+    """Write a graph to a file atomically."""
     tensors = {"indptr": graph.indptr, "indices": graph.indices}
     if graph.weights is not None:
         tensors["weights"] = graph.weights.astype(float_dtype(graph.weights.dtype), copy=False)
-    features = None
-    if sp.issparse(graph.features):
-        features = "sparse"
-        for part in ("data", "indices", "indptr"):
-            tensors[f"features.{part}"] = getattr(graph.features, part)
-    elif graph.features is not None:
-        features = "dense"
-        tensors["features"] = graph.features
+    features, num_features = None, 0
+    if graph.features is not None:
+        num_features = int(graph.features.shape[1])
+        if sp.issparse(graph.features):
+            features = "sparse"
+            for part in ("data", "indices", "indptr"):
+                tensors[f"features.{part}"] = getattr(graph.features, part)
+        else:
+            features = "dense"
+            tensors["features"] = graph.features
     ids = None
     if graph.node_ids is not None:
-        ids = _kind_of_ids(graph.node_ids)
+        ids = _node_id_kind(graph.node_ids)
         if ids == "numbers":
             tensors["node_ids"] = graph.node_ids.astype(graph.node_ids.dtype.newbyteorder("="))
         else:
-            tensors |= _joined("node_ids", graph.node_ids)
+            tensors |= _encode_strings("node_ids", graph.node_ids)
     if graph.feature_names is not None:
-        tensors |= _joined("feature_names", graph.feature_names)
-    if "order" in graph.cache:
-        tensors["order"] = graph.cache["order"]
+        tensors |= _encode_strings("feature_names", graph.feature_names)
+    if graph.order is not None:
+        tensors["order"] = graph.order
     content = {
         "weights": graph.weights is not None,
         "features": features,
-        "num_features": int(graph.num_features),
+        "num_features": num_features,
         "node_ids": ids,
         "feature_names": graph.feature_names is not None,
         "num_duplicates": int(graph.num_duplicates),
-        "order": "order" in graph.cache,
+        "order": graph.order is not None,
     }
-    write_tensors(path, KIND, content, tensors, alignment=MAPPED)
+    write_tensors(path, KIND, content, tensors, alignment=CACHE_LINE_ALIGNMENT)
 
 
-def read_graph(path: str | Path) -> dict[str, Any]:
-    """Read what makes a `Graph`, by attribute, with arrays that are views of the file."""
+def read_graph(path: str | Path) -> GraphArrays:
+    """Memory-map and validate a graph file; the arrays are read-only views of the map."""
     content, tensors = map_tensors(path, KIND)
-    with _whole_graph(path):
-        attributes = _attributes(content, tensors)
-    return attributes
-
-
-@contextlib.contextmanager
-def _whole_graph(path: str | Path) -> Iterator[None]:
-    """Refuse a file whose content does not make a graph."""
     try:
-        yield
+        return _validate_graph(content, tensors)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise FileFormatError(
@@ -118,12 +138,13 @@ def _whole_graph(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str, Any]:
-    _check_arrays(content, tensors)
+def _validate_graph(content: dict[str, Any], tensors: dict[str, Array]) -> GraphArrays:
+    """Check everything that `Graph` guarantees; a violation raises ValueError or LookupError."""
+    _check_tensor_names(content, tensors)
     n = tensors["indptr"].size - 1
     if n < 1:
         raise ValueError("it has no nodes")
-    indptr, indices = _rows(tensors, "", n, [np.int64], [index_dtype(n)])
+    indptr, indices = _csr_arrays(tensors, "", n, [np.int64], [index_dtype(n)])
     weights = None
     if content["weights"]:
         weights = _array(tensors, "weights", _FLOATS, indices.shape)
@@ -132,43 +153,43 @@ def _attributes(content: dict[str, Any], tensors: dict[str, Array]) -> dict[str,
     names = None
     if content["feature_names"]:
         d = 0 if features is None else features.shape[1]
-        names = list(chain.from_iterable(_texts(tensors, "feature_names", d)))
+        names = list(chain.from_iterable(_decode_strings(tensors, "feature_names", d)))
         if len(set(names)) < len(names):
             raise ValueError("feature_names are not distinct")
-    return {
-        "num_nodes": n,
-        "indptr": indptr,
-        "indices": indices,
-        "weights": weights,
-        "features": features,
-        "node_ids": _node_ids(content, tensors, n),
-        "feature_names": names,
-        "num_duplicates": _count(content, "num_duplicates"),
-        "cache": {"order": _order(tensors, n)} if content["order"] else {},
-    }
+    return GraphArrays(
+        indptr=indptr,
+        indices=indices,
+        weights=weights,
+        features=features,
+        node_ids=_node_ids(content, tensors, n),
+        feature_names=names,
+        num_duplicates=_count(content, "num_duplicates"),
+        order=_order(tensors, n) if content["order"] else None,
+    )
 
 
-def _check_arrays(content: dict[str, Any], tensors: dict[str, Array]) -> None:
+def _check_tensor_names(content: dict[str, Any], tensors: dict[str, Array]) -> None:
+    """Check that a file has exactly the arrays that its content announces."""
     expected = {"indptr", "indices"}
     choices: list[tuple[str, dict[Any, tuple[str, ...]]]] = [
-        ("weights", _WEIGHTS),
-        ("features", _FEATURES),
-        ("node_ids", _IDS),
-        ("feature_names", _FEATURE_NAMES),
-        ("order", _ORDER),
+        ("weights", _WEIGHT_ARRAYS),
+        ("features", _FEATURE_ARRAYS),
+        ("node_ids", _ID_ARRAYS),
+        ("feature_names", _NAME_ARRAYS),
+        ("order", _ORDER_ARRAYS),
     ]
     for name, arrays in choices:
-        said = content.get(name)
-        if not isinstance(said, str | bool | None) or said not in arrays:
-            raise ValueError(f"it says {said!r} of its {name}, which is unknown")
-        expected.update(arrays[said])
+        value = content.get(name)
+        if not isinstance(value, str | bool | None) or value not in arrays:
+            raise ValueError(f"its content has an unknown value {value!r} for {name}")
+        expected.update(arrays[value])
     if expected != set(tensors):
-        odd = sorted(expected ^ set(tensors))[0]
-        raise ValueError(f"array {odd!r} is {'missing' if odd in expected else 'unexpected'}")
+        name = sorted(expected ^ set(tensors))[0]
+        raise ValueError(f"array {name!r} is {'missing' if name in expected else 'unexpected'}")
 
 
 def _order(tensors: dict[str, Array], n: int) -> Array:
-    """An order of nodes, each of which comes once."""
+    """The permutation of the nodes, validated."""
     order = _array(tensors, "order", [index_dtype(n)], (n,))
     if order.min() < 0 or order.max() >= n or np.bincount(order, minlength=n).max() > 1:
         raise ValueError("order must name each node once")
@@ -194,36 +215,36 @@ def _array(
     return found
 
 
-def _pointers(tensors: dict[str, Array], name: str, count: int, dtypes: Sequence[Any]) -> Array:
-    """An array of where each of `count` things starts and the last one ends."""
-    pointers = _array(tensors, name, dtypes, (count + 1,))
-    if pointers[0] != 0:
-        raise ValueError(f"{name} must start at 0. Got {pointers[0]}")
+def _offsets(tensors: dict[str, Array], name: str, count: int, dtypes: Sequence[Any]) -> Array:
+    """Validated offsets of `count` items: from 0, never decreasing."""
+    offsets = _array(tensors, name, dtypes, (count + 1,))
+    if offsets[0] != 0:
+        raise ValueError(f"{name} must start at 0. Got {offsets[0]}")
     for start in range(0, count, BLOCK):
-        block = pointers[start : start + BLOCK + 1]
-        falls = np.flatnonzero(block[1:] < block[:-1])
-        if len(falls):
-            at = start + int(falls[0]) + 1
-            raise ValueError(f"{name} must never fall. Got {pointers[at]} at position {at}")
-    return pointers
+        block = offsets[start : start + BLOCK + 1]
+        decreases = np.flatnonzero(block[1:] < block[:-1])
+        if len(decreases):
+            at = start + int(decreases[0]) + 1
+            raise ValueError(f"{name} must never decrease. Got {offsets[at]} at position {at}")
+    return offsets
 
 
-def _rows(
+def _csr_arrays(
     tensors: dict[str, Array],
     prefix: str,
     n: int,
-    pointer_types: Sequence[Any],
-    index_types: Sequence[Any],
+    indptr_dtypes: Sequence[Any],
+    index_dtypes: Sequence[Any],
 ) -> tuple[Array, Array]:
-    """`indptr` and `indices` of n rows, whose number of entries is the one that they say."""
-    indptr = _pointers(tensors, prefix + "indptr", n, pointer_types)
-    return indptr, _array(tensors, prefix + "indices", index_types, (int(indptr[-1]),))
+    """`indptr` and `indices` of n rows: valid offsets, and as many indices as they announce."""
+    indptr = _offsets(tensors, prefix + "indptr", n, indptr_dtypes)
+    return indptr, _array(tensors, prefix + "indices", index_dtypes, (int(indptr[-1]),))
 
 
-def _checked_entries(
+def _validated_entries(
     indptr: Array, indices: Array, num_columns: int, name: str
 ) -> Iterator[tuple[slice, Array, Array]]:
-    """Places, rows and columns of entries, block by block, once they are in range and rising."""
+    """Yield positions, rows and columns block by block, validated: in range and sorted by row."""
     last = (-1, -1)
     for first in range(0, len(indptr) - 1, BLOCK):
         bounds = indptr[first : first + BLOCK + 1].astype(np.int64)
@@ -240,35 +261,36 @@ def _checked_entries(
                     f"{name}[{start + at}] is {columns[at]}, outside 0..{num_columns - 1}"
                 )
             steps = np.flatnonzero(columns[1:] <= columns[:-1]) + 1
-            falls = steps[rows[steps] == rows[steps - 1]]
+            unsorted = steps[rows[steps] == rows[steps - 1]]
             if rows[0] == last[0] and columns[0] <= last[1]:
-                falls = np.zeros(1, dtype=np.int64)
-            if len(falls):
-                at = int(falls[0])
+                unsorted = np.zeros(1, dtype=np.int64)
+            if len(unsorted):
+                at = int(unsorted[0])
                 raise ValueError(
-                    f"{name} must rise in each row. {name}[{start + at}] is {columns[at]}, in "
-                    f"row {rows[at]}, and the one before is as large or larger"
+                    f"{name} must increase within each row. {name}[{start + at}] is {columns[at]}, "
+                    f"in row {rows[at]}, and the index before it is not smaller"
                 )
             last = (rows[-1], columns[-1])
             yield slice(start, stop), rows, columns
 
 
 def _check_edges(indptr: Array, indices: Array, weights: Array | None) -> None:
+    """Check that A is canonical and symmetric, with positive weights and finite degrees."""
     n = len(indptr) - 1
-    hashes = _Hashes()
+    symmetry = _SymmetryHash()
     balance, largest = 0, 0.0
-    for places, rows, columns in _checked_entries(indptr, indices, n, "indices"):
+    for positions, rows, columns in _validated_entries(indptr, indices, n, "indices"):
         factor = None
         if weights is not None:
-            block = weights[places]
-            _check_weights(block, places.start)
+            block = weights[positions]
+            _check_weights(block, positions.start)
             largest = max(largest, float(block.max()))
-            factor = hashes.of_weights(block)
-        balance += hashes.balance(rows, columns, factor)
+            factor = symmetry.hash_weights(block)
+        balance += symmetry.balance(rows, columns, factor)
     if balance % 2**64:
         raise ValueError(
-            "its edges are not symmetric: some go one way only, or weigh more one way than the "
-            "other"
+            "its edges are not symmetric: some have one direction only, or weights that differ "
+            "between directions"
         )
     if weights is not None and largest > np.finfo(np.float64).max / n:
         with np.errstate(over="ignore"):
@@ -278,46 +300,50 @@ def _check_edges(indptr: Array, indices: Array, weights: Array | None) -> None:
 
 
 def _check_weights(block: Array, start: int) -> None:
-    sound = (block > 0) & np.isfinite(block)
-    if not sound.all():
-        at = int(np.flatnonzero(~sound)[0])
+    valid = (block > 0) & np.isfinite(block)
+    if not valid.all():
+        at = int(np.flatnonzero(~valid)[0])
         raise ValueError(
             f"weights must be finite and positive. weights[{start + at}] is {block[at]}"
         )
 
 
-class _Hashes:
-    """Random hashes of nodes and of weights, 64 bits each; different ones at each reading."""
+class _SymmetryHash:
+    """The hash sum of the module docstring, with 64-bit hashes drawn anew for each reading.
+
+    Nobody can construct an asymmetric file that passes, since the hashes are not known beforehand.
+    """
 
     def __init__(self) -> None:
         random = np.frombuffer(secrets.token_bytes(6 * 8), dtype=np.uint64)
         self._shift, *self._factors = random | np.uint64(1)
 
-    def of_weights(self, weights: Array) -> Array:
-        """Give h of each weight, a hash of its bits."""
+    def hash_weights(self, weights: Array) -> Array:
+        """The hash h of each weight, from its bits."""
         bits = weights.view(f"u{weights.dtype.itemsize}").astype(np.uint64)
-        return _stirred(_stirred(bits, self._factors[3]), self._factors[4])
+        return _mix(_mix(bits, self._factors[3]), self._factors[4])
 
     def balance(self, rows: Array, columns: Array, factor: Array | None) -> int:
-        """Sum (a(i) b(j) - b(i) a(j)) h over some entries (i, j), give or take 2^64."""
+        """Sum of (a(i) b(j) - b(i) a(j)) h over entries (i, j), up to multiples of 2^64."""
         first = rows[0]
-        of_rows = self._of_nodes(np.arange(first, rows[-1] + 1))
-        a_row, b_row = (hashes[rows - first] for hashes in of_rows)
-        a_column, b_column = self._of_nodes(columns)
+        row_hashes = self._hash_nodes(np.arange(first, rows[-1] + 1))
+        a_row, b_row = (hashes[rows - first] for hashes in row_hashes)
+        a_column, b_column = self._hash_nodes(columns)
         if factor is not None:
             a_row *= factor
             b_row *= factor
         return int(np.dot(a_row, b_column)) - int(np.dot(b_row, a_column))
 
-    def _of_nodes(self, nodes: Array) -> tuple[Array, Array]:
+    def _hash_nodes(self, nodes: Array) -> tuple[Array, Array]:
+        """The hashes a and b of each node."""
         a = nodes.astype(np.uint64)
         a += self._shift
-        a = _stirred(_stirred(a, self._factors[0]), self._factors[1])
-        return a, _stirred(a.copy(), self._factors[2])
+        a = _mix(_mix(a, self._factors[0]), self._factors[1])
+        return a, _mix(a.copy(), self._factors[2])
 
 
-def _stirred(hashes: Array, factor: np.uint64) -> Array:
-    """Spread each bit upwards by a product, then the upper half onto the lower, in place."""
+def _mix(hashes: Array, factor: np.uint64) -> Array:
+    """Multiply and xor-shift in place: each bit spreads upwards, then the upper half downwards."""
     hashes *= factor
     hashes ^= hashes >> np.uint64(32)
     return hashes
@@ -333,16 +359,17 @@ def _features(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Any
         X: Any = _array(tensors, "features", _FLOATS, (n, d))
     else:
         index = [tensors["features.indptr"].dtype]
-        indptr, indices = _rows(tensors, "features.", n, _INDICES, index)
+        indptr, indices = _csr_arrays(tensors, "features.", n, _INDICES, index)
         data = _array(tensors, "features.data", _FLOATS, indices.shape)
-        for _ in _checked_entries(indptr, indices, d, "features.indices"):
+        for _ in _validated_entries(indptr, indices, d, "features.indices"):
             pass
         X = sp.csr_array((data, indices, indptr), shape=(n, d))
     check_finite(X, "features")
     return X
 
 
-def _kind_of_ids(ids: Array) -> str:
+def _node_id_kind(ids: Array) -> str:
+    """How a file stores node ids: a key of `_ID_ARRAYS`."""
     if ids.dtype.kind in "iu":
         return "numbers"
     if ids.dtype.kind == "U":
@@ -350,8 +377,8 @@ def _kind_of_ids(ids: Array) -> str:
     for position, name in enumerate(ids.tolist()):
         if not isinstance(name, str):
             raise InputError(
-                "node_ids must be whole numbers or texts to be saved. Entry "
-                f"{position} is {name!r}, a {type(name).__name__}; make the graph with "
+                "node_ids must be integers or strings to be saved. Entry "
+                f"{position} is {name!r}, of type {type(name).__name__}; make the graph with "
                 "node_ids=[str(name) for name in ids]."
             )
     return "objects"
@@ -362,39 +389,40 @@ def _node_ids(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Arr
     if kind is None:
         return None
     if kind == "numbers":
-        ids = _array(tensors, "node_ids", _WHOLE, (n,))
-        if _repeats(ids):
+        ids = _array(tensors, "node_ids", _INTEGERS, (n,))
+        if _has_duplicates(ids):
             raise ValueError("node_ids are not distinct")
         return ids
     dtype = np.dtype(object)
     if kind == "texts":
-        width = max(max(map(len, block)) for block in _texts(tensors, "node_ids", n))
+        width = max(max(map(len, block)) for block in _decode_strings(tensors, "node_ids", n))
         padded = np.dtype(f"U{max(1, width)}")
-        if n * padded.itemsize <= MOST_PADDING * sum(tensors[name].nbytes for name in _TEXTS):
+        stored = sum(tensors[name].nbytes for name in _STRING_ID_ARRAYS)
+        if n * padded.itemsize <= MAX_PADDING * stored:
             dtype = padded
     ids, hashes, start = np.empty(n, dtype=dtype), np.empty(n, dtype=np.int64), 0
-    for block in _texts(tensors, "node_ids", n):
+    for block in _decode_strings(tensors, "node_ids", n):
         part = slice(start, start + len(block))
         ids[part] = block
-        hashes[part] = [hash(text) for text in ids[part].tolist()]
+        hashes[part] = [hash(string) for string in ids[part].tolist()]
         start = part.stop
-    # Texts of different hashes are distinct, and a set of all would be larger than they are.
-    if _repeats(hashes) and len(set(ids.tolist())) < n:
+    # Distinct hashes prove distinct strings, and take less memory than a set of the strings.
+    if _has_duplicates(hashes) and len(set(ids.tolist())) < n:
         raise ValueError("node_ids are not distinct")
     return ids
 
 
-def _repeats(numbers: Array) -> bool:
+def _has_duplicates(numbers: Array) -> bool:
     ordered = np.sort(numbers)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _joined(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
-    """Texts as the bytes of all and where each one starts."""
-    offsets, blocks = np.zeros(len(texts) + 1, dtype=np.int64), []
-    for start in range(0, len(texts), BLOCK):
-        block = texts[start : start + BLOCK]
-        encoded = [text.encode("utf-8", "surrogatepass") for text in block]
+def _encode_strings(name: str, strings: Sequence[str] | Array) -> dict[str, Array]:
+    """Arrays of strings: their UTF-8 bytes without gaps, and the offset of each."""
+    offsets, blocks = np.zeros(len(strings) + 1, dtype=np.int64), []
+    for start in range(0, len(strings), BLOCK):
+        block = strings[start : start + BLOCK]
+        encoded = [string.encode("utf-8", "surrogatepass") for string in block]
         offsets[start + 1 : start + 1 + len(encoded)] = [len(raw) for raw in encoded]
         blocks.append(b"".join(encoded))
     joined = b"".join(blocks)
@@ -402,12 +430,12 @@ def _joined(name: str, texts: Sequence[str] | Array) -> dict[str, Array]:
     return {f"{name}.text": text, f"{name}.offsets": np.cumsum(offsets, out=offsets)}
 
 
-def _texts(tensors: dict[str, Array], name: str, count: int) -> Iterator[list[str]]:
-    """Texts again from what `_joined` made, some at a time."""
-    offsets = _pointers(tensors, f"{name}.offsets", count, [np.int64])
+def _decode_strings(tensors: dict[str, Array], name: str, count: int) -> Iterator[list[str]]:
+    """Yield the strings that `_encode_strings` stored, in blocks."""
+    offsets = _offsets(tensors, f"{name}.offsets", count, [np.int64])
     text = _array(tensors, f"{name}.text", [np.uint8], (int(offsets[-1]),))
     for start in range(0, count, BLOCK):
         bounds = offsets[start : start + BLOCK + 1]
         raw = text[bounds[0] : bounds[-1]].tobytes()
-        places = pairwise((bounds - bounds[0]).tolist())
-        yield [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in places]
+        slices = pairwise((bounds - bounds[0]).tolist())
+        yield [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in slices]

@@ -1,8 +1,8 @@
-"""Checks of what makes a graph: matrices, read into canonical rows, features and names.
+"""Validation of the parts of a graph: the adjacency matrix, features, node ids and feature names.
 
-Compiled code follows the index arrays of a sparse matrix without bounds checks, so every index is
-checked here, with NumPy alone, before SciPy or a kernel sees it. What is read is a copy: the
-caller's arrays are never written to, and later writes to them cannot reach compiled code.
+SciPy and our kernels read the index arrays of a sparse matrix without bounds checks, so every index
+is checked here first, with NumPy alone. Sparse matrices are copied: the caller's arrays are never
+written to, and later writes to them cannot invalidate what was checked.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
 
 @dataclass
 class CSRBuilder:
-    """Entries of a matrix by row, on their way to canonical form.
+    """A CSR matrix that is brought into canonical form step by step.
 
-    `name` is what errors call the matrix, or "edge" for a list of edges; `weighted` is False when
-    the caller gave no weights, or only booleans.
+    `name` is the name of the matrix in errors, or "edge" for a list of edges. `weighted` is False
+    without weights and for booleans.
     """
 
     matrix: sp.csr_array
@@ -46,7 +46,7 @@ class CSRBuilder:
 
     @classmethod
     def read(cls, matrix: Any, name: str) -> CSRBuilder:
-        """Read a sparse or dense matrix."""
+        """Copy a sparse or dense matrix after checking its dtype and its index arrays."""
         if not sp.issparse(matrix):
             matrix = as_array(matrix, name)
         if matrix.ndim != 2:
@@ -61,7 +61,7 @@ class CSRBuilder:
                 if matrix.format == "lil" and list(map(len, matrix.rows)) != list(
                     map(len, matrix.data)
                 ):
-                    raise ValueError("its rows have more indices than values, or fewer")
+                    raise ValueError("its rows have different numbers of indices and values")
                 coo = matrix.tocoo()
             except (IndexError, ValueError) as error:
                 raise InputError(
@@ -77,12 +77,12 @@ class CSRBuilder:
     def from_coordinates(
         cls, rows: Array, columns: Array, data: Array, shape: tuple[int, int], name: str
     ) -> CSRBuilder:
-        """Read entry after entry, as in a COO matrix or a list of edges."""
+        """Build from coordinates, as in a COO matrix or a list of edges; duplicates stay."""
         where = "edge {}: node" if name == "edge" else name + " entry {}: index"
         whole = rows.dtype.kind in "iu" and columns.dtype.kind in "iu"
         if not whole or not len(rows) == len(columns) == len(data):
             raise InputError(
-                f"{name} must have a whole row and column number for each value. Got "
+                f"{name} must have an integer row and column index for each value. Got "
                 f"{len(rows)} rows of {rows.dtype}, {len(columns)} columns of {columns.dtype} and "
                 f"{len(data)} values."
             )
@@ -97,23 +97,23 @@ class CSRBuilder:
             ),
             shape=shape,
         )
-        # Keeps SciPy from adding up duplicates, which are ours to judge.
+        # Or else SciPy sums duplicates, which `merge_duplicates` has to see.
         coo.has_canonical_format = True
         return cls(coo.tocsr(), name, weighted=data.dtype.kind != "b")
 
     def check_weights(self) -> None:
-        """Refuse weights that are negative or not finite."""
+        """Check that weights are finite and not negative."""
         bad = np.flatnonzero(~((self.matrix.data >= 0) & np.isfinite(self.matrix.data)))
         if len(bad):
             raise InputError(
                 f"weights must be finite and not negative. {self._position(bad[0])} has "
-                f"{self.matrix.data[bad[0]]:g} ({len(bad):,} such in all); drop or mend them."
+                f"{self.matrix.data[bad[0]]:g} ({len(bad):,} such in all); drop or correct them."
             )
 
     def merge_duplicates(self, how: Literal["error"] | Merge) -> int:
-        """Sort rows, merge repeated entries and tell how many there were.
+        """Sort the rows and merge duplicate entries; return the number of entries removed.
 
-        With "error", entries may repeat but not contradict each other.
+        With "error", duplicates must have equal weights.
         """
         A = self.matrix
         row_starts = np.zeros(len(A.indices), dtype=bool)
@@ -123,8 +123,8 @@ class CSRBuilder:
         first = row_starts
         first[1:] |= A.indices[1:] != A.indices[:-1]
         starts = np.flatnonzero(first)
-        repeated = len(A.indices) - len(starts)
-        if not repeated:
+        num_duplicates = len(A.indices) - len(starts)
+        if not num_duplicates:
             return 0
         if how == "error":
             lowest = np.minimum.reduceat(A.data, starts)
@@ -135,27 +135,29 @@ class CSRBuilder:
                     f"weights ({len(conflicts):,} such edges in all). Pass duplicates='sum' or "
                     "duplicates='max'."
                 )
-        self._keep(first, _MERGES[how].reduceat(A.data, starts))
-        return repeated
+        self._select(first, _MERGES[how].reduceat(A.data, starts))
+        return num_duplicates
 
     def drop_zeros(self) -> None:
-        """Drop stored zeros: a weight of zero is no edge."""
+        """Remove stored zeros, which are not edges."""
         nonzero = self.matrix.data != 0
         if not nonzero.all():
-            self._keep(nonzero, self.matrix.data[nonzero])
+            self._select(nonzero, self.matrix.data[nonzero])
 
-    def _keep(self, kept: npt.NDArray[np.bool_], data: Array) -> None:
+    def _select(self, mask: npt.NDArray[np.bool_], data: Array) -> None:
+        """Keep the entries of a mask, with new values."""
         A = self.matrix
-        kept_before = np.concatenate([[0], np.cumsum(kept)])
-        self.matrix = sp.csr_array((data, A.indices[kept], kept_before[A.indptr]), shape=A.shape)
+        count_before = np.concatenate([[0], np.cumsum(mask)])
+        self.matrix = sp.csr_array((data, A.indices[mask], count_before[A.indptr]), shape=A.shape)
 
     def _position(self, entry: int) -> str:
+        """The name of a stored entry in errors."""
         row, column = row_of_entry(self.matrix, entry), self.matrix.indices[entry]
         return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
 
 
 def validate_features(features: Any, num_nodes: int) -> Any:
-    """Read features, dense or sparse: numbers, all finite, a row per node."""
+    """Validate features, dense or sparse: real and finite, with one row per node and d >= 1."""
     if features is None:
         return None
     if sp.issparse(features):
@@ -179,7 +181,7 @@ def validate_features(features: Any, num_nodes: int) -> Any:
 
 
 def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:
-    """Read names of nodes: distinct, and one per node."""
+    """Validate and copy node ids: hashable and distinct, one per node."""
     if node_ids is None:
         return None
     ids = exact_array(node_ids)
@@ -198,14 +200,14 @@ def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:
             usable = False
         if not usable:
             raise InputError(
-                "node_ids must be distinct, and no NaN or list. "
-                f"Entry {position} is {name!r}, which is not, or was there before."
+                "node_ids must be distinct and hashable, without NaN. "
+                f"Entry {position} is {name!r}, which is not, or is a duplicate."
             )
     return ids
 
 
 def validate_feature_names(feature_names: Any, features: Any) -> list[str] | None:
-    """Read names of features: distinct texts, and one per column."""
+    """Validate and copy feature names: distinct strings, one per column."""
     if feature_names is None:
         return None
     names = list(feature_names)
@@ -218,15 +220,15 @@ def validate_feature_names(feature_names: Any, features: Any) -> list[str] | Non
     for position, name in enumerate(names):
         if not isinstance(name, str) or name in seen:
             raise InputError(
-                f"feature_names must be distinct texts. Entry {position} is {name!r}, which is "
-                "not, or was there before."
+                f"feature_names must be distinct strings. Entry {position} is {name!r}, which is "
+                "not, or is a duplicate."
             )
         seen.add(name)
     return [str(name) for name in names]
 
 
 def _check_compressed(matrix: Any, name: str) -> None:
-    """Check the index arrays of a CSR, CSC or BSR matrix."""
+    """Check that the index arrays of a CSR, CSC or BSR matrix are consistent and in range."""
     block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
     blocks = (matrix.shape[0] // block[0], matrix.shape[1] // block[1])
     major, minor = blocks[::-1] if matrix.format == "csc" else blocks
@@ -236,11 +238,11 @@ def _check_compressed(matrix: Any, name: str) -> None:
             f"{name}.indptr must have {major + 1} entries for shape {matrix.shape}. "
             f"Got {len(indptr)}."
         )
-    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
-    if indptr[0] != 0 or len(falls):
-        at = 0 if indptr[0] != 0 else falls[0] + 1
+    decreases = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(decreases):
+        at = 0 if indptr[0] != 0 else decreases[0] + 1
         raise InputError(
-            f"{name}.indptr must start at 0 and never fall. Got {indptr[at]} at position {at}."
+            f"{name}.indptr must start at 0 and never decrease. Got {indptr[at]} at position {at}."
         )
     if not indptr[-1] == len(indices) == len(matrix.data):
         raise InputError(

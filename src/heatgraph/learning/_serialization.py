@@ -173,5 +173,5 @@ def deserialize_classes(content: dict[str, Any]) -> Array:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    packages = ("heatgraph", "numpy", "scipy", "scikit-learn", "safetensors")
+    packages = ("heatgraph", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

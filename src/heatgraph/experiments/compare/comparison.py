@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from heatgraph._io.hashing import fingerprint
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.experiments.compare.measures import Job
@@ -72,7 +72,7 @@ class Comparison:
             "versions": installed_versions(("heatgraph", *METHODS[method].required_packages)),
             "settings": method_settings(method, self.recipe_dataset),
             "machine": describe_machine() | {"threads": self.threads, "memory": self.memory},
-            "split": _split_digest(split),
+            "split": fingerprint(split.train, split.val, split.test),
         }
         return Trial(setting, lambda report: run_in_subprocess(job, report), details)
 
@@ -129,10 +129,3 @@ def _run_trial(
     report("starting", 0, 1)
     result = trial.run(report)
     results.add(trial, result, result["fit_seconds"] + result["predict_seconds"])
-
-
-def _split_digest(split: Split) -> str:
-    digest = hashlib.sha256()
-    for part in (split.train, split.val, split.test):
-        digest.update(f"{len(part)} ".encode() + part.astype("<i8").tobytes())
-    return digest.hexdigest()

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import sys
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from heatgraph._io.memory import peak_memory, reset_peak_memory
 from heatgraph.baselines.stacked import StackedClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.noise import disturbed
@@ -34,8 +33,6 @@ from heatgraph.learning.classifier import DGCClassifier
 Array = npt.NDArray[Any]
 # A graph this small, fitted first, triggers imports and compilation.
 WARM_UP_GRAPH = {"num_nodes": 60, "num_edges": 200, "num_classes": 2, "num_features": 8}
-# Written to /proc/self/clear_refs, it resets the peak resident set size.
-RESET_PEAK = "5"
 
 
 @dataclass(frozen=True)
@@ -77,13 +74,13 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     assert test is not None
     _warm_up(job)
     model = job.estimator(**scaling)
-    _reset_peak()
+    reset_peak_memory()
     started = time.perf_counter()
     model.fit(data.graph, data.labels, train, val, progress=report)
     fitted = time.perf_counter()
     probabilities = model.predict_proba(None, test)
     predicted = time.perf_counter()
-    peak = _peak_bytes()
+    peak = peak_memory()
     if not np.isfinite(probabilities).all():
         raise InputError("it gives probabilities that are not finite: its training diverged.")
     return classification_metrics(probabilities, model.classes_, data, test) | {
@@ -161,7 +158,7 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
         return None
     train, val, _ = data.partition()
     with contextlib.suppress(Exception):
-        graph = Graph.from_canonical(data.graph.adjacency, data.graph.features)
+        graph = Graph._from_canonical(data.graph.adjacency, data.graph.features)
         started = time.perf_counter()
         refitted.fit(graph, data.labels, train, val)
         return time.perf_counter() - started
@@ -182,22 +179,3 @@ def _warm_up(job: Job) -> None:
         model.set_params(epochs=2)
     split = small.split
     model.fit(small.graph, small.labels, split.train, split.val).predict_proba(None, split.test)
-
-
-def _reset_peak() -> None:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # not every container allows it
-            Path("/proc/self/clear_refs").write_text(RESET_PEAK)
-
-
-def _peak_bytes() -> int | None:
-    """The most memory that this process had since `_reset_peak`, or ever; None if unknown."""
-    if sys.platform == "linux":
-        lines = Path("/proc/self/status").read_text().splitlines()
-        peaks = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
-        return peaks[0] if peaks else None
-    if sys.platform == "darwin":
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return None

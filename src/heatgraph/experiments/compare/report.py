@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from heatgraph._io.formatting import format_bytes
+from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.experiments.compare.comparison import Comparison
 from heatgraph.experiments.compare.splits import OWN_SPLIT
 from heatgraph.experiments.compare.summary import summarize_methods
@@ -129,7 +129,10 @@ def _cost_table(rows: list[dict[str, Any]]) -> Table:
     lines = [
         [
             row["title"],
-            *(_format(seconds, row[f"{part}_seconds"]) for part in ("fit", "refit", "predict")),
+            *(
+                _format(format_seconds, row[f"{part}_seconds"])
+                for part in ("fit", "refit", "predict")
+            ),
             _format(format_bytes, row["peak_bytes"]),
             _format("{:,}".format, row["parameters"] or None),
         ]
@@ -140,11 +143,6 @@ def _cost_table(rows: list[dict[str, Any]]) -> Table:
 
 def _format(formatter: Callable[[Any], str], value: Any) -> str:
     return MISSING if value is None else formatter(value)
-
-
-def seconds(value: float) -> str:
-    """A time as people read it."""
-    return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.1f} s"
 
 
 def _legend(num_splits: int) -> str:

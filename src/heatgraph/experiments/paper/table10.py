@@ -11,7 +11,7 @@ from heatgraph.experiments.paper.experiment import Experiment
 from heatgraph.experiments.paper.published import published_numbers
 from heatgraph.experiments.paper.times import (
     VARIANTS,
-    milliseconds,
+    format_milliseconds,
     stage_milliseconds,
     stage_times_trials,
 )
@@ -28,12 +28,12 @@ def _parts(records: Records) -> Sequence[Part]:
             published_numbers(source="Table 10", method=method, setting=f"{letter}={K}")[0]
             for K in STEPS
         ]
-        rows.append([method, "the paper, GPU", *(milliseconds(n.value) for n in numbers)])
+        rows.append([method, "the paper, GPU", *(format_milliseconds(n.value) for n in numbers)])
     lines = []
     for variant, title in VARIANTS.items():
         values = [stage_milliseconds(records, K, variant, "preprocessing") for K in STEPS]
         method, _, how = title.partition(",")
-        rows.append([method, f"here,{how}", *map(milliseconds, values)])
+        rows.append([method, f"here,{how}", *map(format_milliseconds, values)])
         points = [(K, value) for K, value in zip(STEPS, values, strict=True) if value is not None]
         if points:
             lines.append(Series.through(title, points))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from heatgraph.experiments.paper.experiment import Experiment
 from heatgraph.experiments.paper.settings import AUTHORS
 from heatgraph.experiments.paper.times import (
+    format_milliseconds,
     gcn_milliseconds,
-    milliseconds,
     stage_and_gcn_trials,
     stage_milliseconds,
     stages_table,
@@ -34,17 +34,19 @@ def _speedup(records: Records) -> list[Part]:
     gcn, dgc = (gcn_milliseconds(records, method) for method in ("GCN", "DGC"))
     if gcn is None or dgc is None:
         return []
+    setting = AUTHORS["pubmed"]
+    text = (
+        f"Fitted in alternation, with their authors' settings: GCN {format_milliseconds(gcn)}, "
+        f"DGC {format_milliseconds(dgc)} (T = {setting.T}, {setting.K} steps), so that DGC is "
+        f"**{gcn / dgc:,.0f} times faster**."
+    )
     training = stage_milliseconds(records, 100, "rows", "training")
-    training_alone = (
-        f" Training alone is {gcn / training:,.0f} times faster ({milliseconds(training)} at K = "
-        "100)." if training else ""
-    )  # fmt: skip
-    return [
-        f"Fitted in alternation, with their authors' settings: GCN {milliseconds(gcn)}, DGC "
-        f"{milliseconds(dgc)} (T = {AUTHORS['pubmed'].T}, {AUTHORS['pubmed'].K} steps), so that "
-        f"DGC is **{gcn / dgc:,.0f} times faster**.{training_alone} The paper says more than 100 "
-        "times."
-    ]
+    if training:
+        text += (
+            f" Training alone is {gcn / training:,.0f} times faster "
+            f"({format_milliseconds(training)} at K = 100)."
+        )
+    return [f"{text} The paper says more than 100 times."]
 
 
 TABLE_5 = Experiment(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from heatgraph._io.formatting import format_seconds
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.baselines.gnn.estimator import authors_network
 from heatgraph.baselines.gnn.recipes import recipe_for
@@ -169,11 +170,9 @@ def gcn_milliseconds(records: Records, method: str = "GCN") -> float | None:
     return statistics.median(own[0].result["milliseconds"][method]) if own else None
 
 
-def milliseconds(value: float | None) -> str:
-    """A time as people read it."""
-    if value is None:
-        return MISSING
-    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.1f} ms"
+def format_milliseconds(value: float | None) -> str:
+    """A time in milliseconds as text, with all digits that the paper prints; a dash for None."""
+    return MISSING if value is None else format_seconds(value / 1000, digits=4)
 
 
 def stages_table(
@@ -187,7 +186,9 @@ def stages_table(
     cells: list[list[str]] = []
     for title, method, setting, K, variant in rows:
         printed = published_numbers(source=source, method=method, setting=setting)
-        cells.append([title, "the paper, GPU", *(milliseconds(stage.value) for stage in printed)])
+        cells.append(
+            [title, "the paper, GPU", *(format_milliseconds(stage.value) for stage in printed)]
+        )
         shown = {"": [], "steps": ["steps", "Chebyshev", "rows"]}.get(variant, [variant])
         for one in shown:
             stages = [
@@ -196,10 +197,10 @@ def stages_table(
             ]
             where = f"here,{VARIANTS[one].partition(',')[2]}"
             total = total_milliseconds(records, K, one)
-            cells.append([title, where, *map(milliseconds, [*stages, total])])
+            cells.append([title, where, *map(format_milliseconds, [*stages, total])])
         gcn = gcn_milliseconds(records) if method == "GCN" else None
         if gcn is not None:
             where = f"here, PyTorch Geometric, {recipe_for('gcn').epochs} epochs"
-            cells.append([title, where, MISSING, *[milliseconds(gcn)] * 2])
+            cells.append([title, where, MISSING, *[format_milliseconds(gcn)] * 2])
     head = ["method", "where", "preprocessing", "training", "total"]
     return Table(f"Time on Pubmed, after the paper's {source}", head, cells, 2)

@@ -1,0 +1,116 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from processes import start
+
+from heatgraph._io import atomic_files
+from heatgraph._io.atomic_files import atomic_write
+from heatgraph.errors import InputError
+
+
+def write(path, content):
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    return path
+
+
+def test_the_new_file_replaces_the_old(path):
+    write(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_the_old_file_is_there_until_the_new_one_is_complete(path):
+    with atomic_write(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_an_error_while_writing_leaves_the_old_file(path, error):
+    def fail():
+        with atomic_write(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_an_error_of_the_system_leaves_the_old_file(path, monkeypatch, call):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(atomic_files.os, call, fail)
+    with pytest.raises(OSError, match="disk full"):
+        write(path, b"new")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.signals
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL exists on POSIX only")
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.11])
+def test_a_killed_process_leaves_a_complete_file(path, delay):
+    code = (
+        "import sys\n"
+        "from heatgraph._io.atomic_files import atomic_write\n"
+        "for number in range(10**9):\n"
+        "    with atomic_write(sys.argv[1]) as file:\n"
+        "        for _ in range(100):\n"
+        "            file.write(bytes([number % 256]) * 10_000)\n"
+        "    if number == 0: print('ready', flush=True)\n"
+    )
+    with start([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+    content = path.read_bytes()
+    assert len(content) == 1_000_000
+    assert len(set(content)) == 1
+
+
+def test_targets_that_are_no_files(tmp_path):
+    with pytest.raises(InputError, match="there is no folder .*nowhere. Make it first"):
+        write(tmp_path / "nowhere" / "x", b"")
+    with pytest.raises(InputError, match="is a folder or a device. Name a file"):
+        write(tmp_path, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_are_kept(path):
+    path.chmod(0o640)
+    write(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    write(tmp_path / "atomic", b"")
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links need rights on Windows")
+def test_a_symbolic_link_stays_and_its_target_is_replaced(path):
+    link = path.with_name("link")
+    link.symlink_to(path)
+    write(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
