@@ -63,7 +63,7 @@ def run(rounds: int) -> None:
         accuracies = published(data, name)
         facts[name] = {"published settings": accuracies}
         lines += [name, f"  published settings, {SEEDS} seeds: {spread(accuracies)}"]
-        (number,) = paper.published(source="Table 2", method="DGC", dataset=name)
+        (number,) = paper.published_numbers(source="Table 2", method="DGC", dataset=name)
         lines[-1] += f" (the paper says {number.value})"
         lines += [
             f"  {'validated settings':<20}{'public split':>14}{f'{SPLITS} random splits':>20}"

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import heatgraph as hg
-from heatgraph.experiments.paper.published import only
+from heatgraph.experiments.paper.published import published_number
 
 # Reddit's T in the paper, with self-loops; its K is not printed.
-_NUMBER = only(source="Table 6", dataset="reddit", setting="I - S", measure="T")
+_NUMBER = published_number(source="Table 6", dataset="reddit", setting="I - S", measure="T")
 REDDIT_T = float(_NUMBER.value)
 REDDIT_K, REDDIT_TOL = 100, 1e-4
 PRODUCT = hg.SGC(1)  # r(s) = s

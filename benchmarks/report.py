@@ -16,7 +16,7 @@ from benchmarks.rows import Results, Row
 from benchmarks.search import SEARCH
 from benchmarks.start import START
 from heatgraph._io.formatting import format_bytes
-from heatgraph.experiments.results import circumstances
+from heatgraph.experiments.results import runs_table
 from heatgraph.report.charts import write_chart
 from heatgraph.report.document import Cell, Document, Part, Section, Table
 from heatgraph.report.folder import write_text
@@ -168,7 +168,7 @@ def _section(benchmark: Benchmark, results: Results | None) -> Section:
         )
     limit = f" Limit: {results.limit:g} s." if results.limit else ""
     parts.append(f"Rounds: {results.rounds}.{limit}")
-    parts.append(circumstances([results.run]))
+    parts.append(runs_table([results.run]))
     return Section(benchmark.name, benchmark.title, parts)
 
 
@@ -227,7 +227,7 @@ def show(benchmark: Benchmark, results: Results) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from heatgraph.report.markdown import plain
+    from heatgraph.report.markdown import cell_text
 
     console = Console()
     console.width = max(console.width, WIDEST)
@@ -237,6 +237,6 @@ def show(benchmark: Benchmark, results: Results) -> None:
         for place, name in enumerate(table.head):
             grid.add_column(name, justify="left" if place < table.text_columns else "right")
         for row in table.rows:
-            grid.add_row(*map(plain, row))
+            grid.add_row(*map(cell_text, row))
         console.print(grid)
         console.print()

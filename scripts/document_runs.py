@@ -1,7 +1,7 @@
-"""Make a page of docs/ of what a command wrote: python scripts/document_runs.py PAGE FOLDER
+"""Turn the report of a command into a page of docs/: python scripts/document_runs.py PAGE FOLDER
 
-PAGE is "reproduction", of the folder of a full `heatgraph paper all`, or "comparison", of one of
-`heatgraph compare`. The report becomes the page, with its figures beside it.
+PAGE is "reproduction", from the folder of a full `heatgraph paper all`, or "comparison", from that
+of a `heatgraph compare`. The Markdown report becomes docs/PAGE.md, its figures docs/figures/PAGE/.
 """
 
 import shutil
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
-# What the report of a page names as its command.
+# The command that the report of a page must come from.
 COMMANDS = {"reproduction": "`heatgraph paper all", "comparison": "`heatgraph compare"}
 
 

@@ -19,7 +19,7 @@ from heatgraph.cli.exit_codes import (
     TERMINATED,
     WRONG_USE,
 )
-from heatgraph.experiments.compare.contestants import CONTESTANTS
+from heatgraph.experiments.compare.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
@@ -81,7 +81,7 @@ def test_every_method_is_documented():
     text = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
     table = text[text.index("## Networks") : text.index("```python", text.index("## Networks"))]
     assert re.findall(r'`"([\w-]+)"`', table) == list(RECIPES)
-    assert f"any of {len(CONTESTANTS)} methods" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"any of {len(METHODS)} methods" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_command_is_documented():

@@ -146,9 +146,9 @@ def test_a_saved_model_predicts_the_same(model, scaling, tmp_path):
 
 def test_file_of_another_class(tmp_path):
     clone(MODELS["SIGN"]).fit(GRAPH, LABELS, TRAIN, VAL).save(tmp_path / "model")
-    with pytest.raises(FileFormatError, match="holds a SIGNClassifier, where a PairNorm"):
+    with pytest.raises(FileFormatError, match="holds a SIGNClassifier; expected a PairNorm"):
         PairNormClassifier.load(tmp_path / "model")
-    with pytest.raises(FileFormatError, match="holds a SIGNClassifier, where a DGCClassifier"):
+    with pytest.raises(FileFormatError, match="holds a SIGNClassifier; expected a DGCClassifier"):
         load(tmp_path / "model")
 
 

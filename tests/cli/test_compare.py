@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from heatgraph.experiments.compare import contestants, trials
-from heatgraph.experiments.compare.isolation import RunFailed
+from heatgraph.experiments.compare import comparison, methods
 from heatgraph.experiments.compare.measures import measure
-from heatgraph.experiments.results import FILE
+from heatgraph.experiments.compare.subprocess_runs import SubprocessRunError
+from heatgraph.experiments.results import RESULTS_FILE
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def working_directory(tmp_path, monkeypatch):
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    monkeypatch.setattr(trials, "isolated", measure)
+    monkeypatch.setattr(comparison, "run_in_subprocess", measure)
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def test_from_end_to_end(run, tmp_path):
     assert (done.code, done.err) == (0, "")
     folder = tmp_path / "heatgraph-compare-blocks"
     assert {path.name for path in folder.iterdir()} == {
-        "comparison.csv", "comparison.json", "runs.csv", "figures", "report.html", "report.md", FILE
+        "comparison.csv", "comparison.json", "runs.csv", "figures", "report.html", "report.md", RESULTS_FILE
     }  # fmt: skip
     assert "Features alone" in done.out
     assert "against DGC" in done.out
@@ -56,7 +56,7 @@ def test_tables(run, tables, tmp_path):
 
 @pytest.mark.usefixtures("in_this_process")
 def test_without_an_extra(run, monkeypatch):
-    monkeypatch.setitem(contestants.EXTRAS, "gnn", ("no_such_library",))
+    monkeypatch.setitem(methods.EXTRA_PACKAGES, "gnn", ("no_such_library",))
     done = run("compare", "blocks", "--models", "features,gcn,gat")
     assert done.code == 0
     assert 'Not run: GCN, GAT. To run them: pip install "heatgraph[gnn]"' in done.out
@@ -90,11 +90,11 @@ def test_unusable_arguments(run, tables, tmp_path):
 
 
 def fails(job, report):
-    raise RunFailed("gat does not read edge weights, and this graph has some.")
+    raise SubprocessRunError("gat does not read edge weights, and this graph has some.")
 
 
 def test_every_method_fails(run, tables, monkeypatch):
-    monkeypatch.setattr(trials, "isolated", fails)
+    monkeypatch.setattr(comparison, "run_in_subprocess", fails)
     done = run("compare", tables / "nodes.csv", tables / "edges.csv", "--models", "dgc")
     assert done.code == 1
     assert "To ignore weights: --weight ''" in done.out
@@ -107,7 +107,7 @@ def test_every_method_fails(run, tables, monkeypatch):
 @pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_stops_the_run_and_its_worker(start, tmp_path, number, code):
     process = start("compare", "blocks", "--models", "features,sgc", "-o", "out")
-    results = tmp_path / "out" / FILE
+    results = tmp_path / "out" / RESULTS_FILE
     wait_for(results.exists)
     wait_for(lambda: children(process.pid))
     workers = children(process.pid)

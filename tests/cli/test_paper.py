@@ -7,7 +7,7 @@ import time
 import pytest
 
 from heatgraph.experiments.paper.catalogue import EXPERIMENTS
-from heatgraph.experiments.results import FILE
+from heatgraph.experiments.results import RESULTS_FILE
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def test_an_experiment_from_end_to_end(run, tmp_path):
     assert (done.code, done.err) == (0, "")
     folder = tmp_path / "heatgraph-paper-quick"
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["figures", "report.html", "report.md", FILE]
+    assert names == ["figures", "report.html", "report.md", RESULTS_FILE]
     assert "theorem2 (1 of 1): 2 of 2 entries" in done.out
     assert "Runge–Kutta, with self-loops" in done.out
     assert "2 entries run, 0 reused." in done.out
@@ -30,7 +30,7 @@ def test_an_experiment_from_end_to_end(run, tmp_path):
     assert "0 entries run, 2 reused." in again.out
     over = run("paper", "theorem2", "--quick", "--again", "-q")
     assert (over.code, over.out) == (0, "")
-    assert len(json.loads((folder / FILE).read_text())["runs"]) == 2
+    assert len(json.loads((folder / RESULTS_FILE).read_text())["runs"]) == 2
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_unusable_arguments(run, tmp_path):
     assert done.code == 1
     assert "--data must name a folder that exists. Got 'nowhere'" in done.err
     (tmp_path / "old").mkdir()
-    (tmp_path / "old" / FILE).write_text("{}")
+    (tmp_path / "old" / RESULTS_FILE).write_text("{}")
     done = run("paper", "theorem1", "-o", "old")
     assert done.code == 1
     assert "does not hold results of heatgraph paper" in done.err
@@ -95,7 +95,7 @@ def test_the_help_names_every_experiment(run):
 def test_a_killed_run_resumes(start, run, tmp_path):
     arguments = ("paper", "theorem2", "--quick", "-o", tmp_path / "out")
     process = start(*arguments, "-q")
-    results = tmp_path / "out" / FILE
+    results = tmp_path / "out" / RESULTS_FILE
     while not results.exists():
         assert process.poll() is None
         time.sleep(0.02)

@@ -6,7 +6,7 @@ import pytest
 import heatgraph as hg
 from heatgraph import DGCClassifier
 from heatgraph.datasets.planetoid import read_planetoid
-from heatgraph.experiments.paper.published import published
+from heatgraph.experiments.paper.published import published_numbers
 from heatgraph.experiments.paper.settings import AUTHORS, authors_sgc
 from heatgraph.learning import _softmax_regression as heads
 
@@ -26,7 +26,7 @@ def test_published_settings_give_the_published_accuracy(citations):
         100 * with_authors_setting(name, data, seed).score(None, data.labels, data.split.test)
         for seed in range(10)
     ]
-    (number,) = published(source="Table 2", method="DGC", dataset=name)
+    (number,) = published_numbers(source="Table 2", method="DGC", dataset=name)
     assert np.mean(accuracies) == pytest.approx(number.value, abs=0.3)
 
 
@@ -40,7 +40,7 @@ def test_sgc_as_its_authors_do_it(citations):
         .score(None, data.labels, split.test)
         for seed in range(3)
     ]
-    (number,) = published(source="Table 2", method="SGC", dataset=name)
+    (number,) = published_numbers(source="Table 2", method="SGC", dataset=name)
     assert np.mean(accuracies) == pytest.approx(number.value, abs=0.5)
 
 

@@ -1,3 +1,5 @@
+"""The plot of a search."""
+
 import errno
 import os
 
@@ -36,7 +38,7 @@ def axes(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
-def test_every_form(suffix, tmp_path):
+def test_every_format(suffix, tmp_path):
     plot_search(SEARCH, 2.0, tmp_path / f"p.{suffix}", "A title")
     assert (tmp_path / f"p.{suffix}").read_bytes().startswith(MAGIC[suffix.lower()])
     assert len(list(tmp_path.iterdir())) == 1
@@ -51,7 +53,7 @@ def test_a_png_is_large_enough(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["p", "p.jpg", "p.csv", "png", ".png"])
-def test_other_names_are_refused(name, tmp_path):
+def test_other_suffixes_are_refused(name, tmp_path):
     with pytest.raises(
         InputError, match=rf"{name}: the name of a plot must end in .png, .svg, .pdf"
     ):
@@ -67,7 +69,7 @@ def test_nothing_to_plot(search, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_best_setting_at_each_time_that_saw_them_all(axes, tmp_path):
+def test_best_accuracy_at_each_time_of_the_full_grid(axes, tmp_path):
     plot_search(SEARCH, 1.7, tmp_path / "p.png", "Karate")
     (axis,) = axes
     best, chosen, alone = axis.get_lines()
@@ -82,19 +84,19 @@ def test_the_best_setting_at_each_time_that_saw_them_all(axes, tmp_path):
     assert legend == ["best setting at each T", "chosen: T = 1.70", "features alone (T = 0)"]
 
 
-def test_one_time_and_nothing_chosen(axes, tmp_path):
+def test_one_time_without_a_choice(axes, tmp_path):
     plot_search([record(3.0, 0.5)], None, tmp_path / "p.svg")
     assert len(axes[0].get_lines()) == 1
 
 
-def test_the_same_bytes_every_time(tmp_path):
+def test_plots_are_reproducible_byte_for_byte(tmp_path):
     for form in MAGIC:
         plot_search(SEARCH, 2.0, tmp_path / f"p.{form}")
         plot_search(SEARCH, 2.0, tmp_path / f"q.{form}")
         assert (tmp_path / f"p.{form}").read_bytes() == (tmp_path / f"q.{form}").read_bytes()
 
 
-def test_whole_or_not(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_plot(tmp_path, monkeypatch):
     path = tmp_path / "p.png"
     path.write_bytes(b"old")
 

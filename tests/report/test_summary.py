@@ -1,3 +1,5 @@
+"""Summaries of tables and of fitted models."""
+
 import json
 
 import numpy as np
@@ -21,7 +23,7 @@ NODES = {
 EDGES = {"source": ["a", "a", "b", "c"], "target": ["b", "b", "a", "c"]}
 
 
-class TestReading:
+class TestReadSummary:
     def test_counts(self):
         summary = read_summary(read_tables(NODES, EDGES, TableOptions()))
         assert summary == {
@@ -46,12 +48,12 @@ class TestReading:
         assert summary["features"] == 0
 
 
-class TestParts:
-    def test_nothing_says_so(self):
+class TestPartition:
+    def test_without_a_split(self):
         graph, labels = planted()
         assert Dataset("any", graph, labels).partition() == (None, None, None)
 
-    def test_test_nodes_without_a_label_are_not_judged(self):
+    def test_unlabelled_test_nodes_are_left_out(self):
         reading = read_tables(NODES, EDGES, TableOptions())
         train, val, test = reading.dataset.partition()
         assert train.tolist() == [0, 1]
@@ -66,7 +68,7 @@ class TestParts:
         assert test.tolist() == list(range(20, 30))
 
 
-class TestFitting:
+class TestFitSummary:
     def fitted(self, data, **settings):
         train, val, _ = data.partition()
         return DGCClassifier(**settings).fit(data.graph, data.labels, train, val)
@@ -83,10 +85,10 @@ class TestFitting:
         # Nodes 1 to 31 are 11 y, 10 z and 10 x.
         assert summary["majority_accuracy"] == np.mean(labels[split.val] == "y")
         predicted = model.predict()
-        judged = np.arange(70, 100)
+        labelled_test = np.arange(70, 100)
         assert summary["test_nodes"] == 30
         assert summary["test_accuracy"] == pytest.approx(
-            np.mean(predicted[judged] == labels[judged])
+            np.mean(predicted[labelled_test] == labels[labelled_test])
         )
         assert summary["training_nodes"] == 31
         assert summary["validated_by"] == "30 validation nodes"
@@ -114,6 +116,5 @@ class TestFitting:
         model = self.fitted(data, T=2.0, weight_decay=1e-3)
         summary = fit_summary(model, data, None)
         assert summary["feature_scaling"] is None
-        if model.validation_accuracy_ is None:
-            assert summary["validated_by"] is None
+        assert (summary["validated_by"] is None) == (model.validation_accuracy_ is None)
         json.dumps(summary)

@@ -78,9 +78,9 @@ def compare(
     """
     reporter = Reporter(output_options)
     from heatgraph.errors import InputError
-    from heatgraph.experiments.compare.contestants import CONTESTANTS, DEFAULT, chosen
+    from heatgraph.experiments.compare.methods import DEFAULT_METHODS, METHODS, parse_methods
 
-    selected = chosen(DEFAULT if models is None else models)
+    selected = parse_methods(DEFAULT_METHODS if models is None else models)
     check_folders(data, output)
     dataset = (
         _load_named(reporter, dataset_or_nodes, data)
@@ -92,44 +92,44 @@ def compare(
             columns.table_options(resources.memory, **vars(labels)),
         )
     )
-    from heatgraph.experiments.compare.trials import Comparison, run, splits_of
-    from heatgraph.experiments.compare.verdict import CSV, JSON, rows, write
-    from heatgraph.experiments.results import FILE, Results
+    from heatgraph.experiments.compare.comparison import Comparison, run_comparison
+    from heatgraph.experiments.compare.report import CSV_FILE, JSON_FILE, write_comparison
+    from heatgraph.experiments.compare.splits import comparison_splits
+    from heatgraph.experiments.compare.summary import summarize_methods
+    from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import PAGE
 
-    runnable = [name for name in selected if CONTESTANTS[name].is_installed]
+    runnable = [name for name in selected if METHODS[name].is_installed]
     if dataset.graph.features is None:
         if noise:
             raise InputError("--noise: there are no features to add noise to.")
-        need_features = [
-            CONTESTANTS[name].title for name in runnable if CONTESTANTS[name].needs_features
-        ]
+        need_features = [METHODS[name].title for name in runnable if METHODS[name].needs_features]
         if need_features:
             reporter.print(f"There are no features, so {', '.join(need_features)} are left out.")
-        runnable = [name for name in runnable if not CONTESTANTS[name].needs_features]
+        runnable = [name for name in runnable if not METHODS[name].needs_features]
     comparison = Comparison(
         runnable,
         dataset,
-        splits_of(dataset, splits),
+        comparison_splits(dataset, splits),
         seeds,
         noise,
-        known_as=dataset_or_nodes if edges is None else "",
+        recipe_dataset=dataset_or_nodes if edges is None else "",
         threads=resources.threads,
         memory=resources.memory,
     )
     folder = output or Path(f"heatgraph-compare-{_folder_name(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    results = Results(
+    results = ResultStore(
         folder, "compare", _command(dataset_or_nodes, edges, selected, seeds, splits, noise)
     )
     with reporter.progress("starting") as bar:
-        outcome = run(comparison, results, _progress(reporter, bar), again=again)
+        status = run_comparison(comparison, results, _progress(reporter, bar), rerun=again)
         bar("writing the report", 0, 1)
-        document = write(folder, comparison, results)
-    found = rows(comparison, results)
+        document = write_comparison(folder, comparison, results)
+    found = summarize_methods(comparison, results)
     reporter.section_tables(document.sections[0])
-    for method, why in outcome.failed.items():
-        reporter.print(f"{CONTESTANTS[method].title} failed: {why}")
+    for method, why in status.failed.items():
+        reporter.print(f"{METHODS[method].title} failed: {why}")
         if "does not read edge weights" in why and edges is not None:
             reporter.print("  To ignore weights: --weight ''")
     missing = _missing(selected)
@@ -138,15 +138,15 @@ def compare(
             f'Not run: {", ".join(names)}. To run them: pip install "heatgraph[{extra}]"'
         )
     reporter.print(
-        f"{outcome.done} runs, {outcome.known} reused. The report is {folder / PAGE}; beside "
-        f"it are {CSV} and {JSON}, and {FILE} with every run."
+        f"{status.completed} runs, {status.stored} reused. The report is {folder / PAGE}; beside "
+        f"it are {CSV_FILE} and {JSON_FILE}, and {RESULTS_FILE} with every run."
     )
     reporter.print(f"Done in {reporter.seconds:.0f} s")
     reporter.json(
         {
             "folder": str(folder),
-            "run": outcome.done,
-            "known": outcome.known,
+            "run": status.completed,
+            "known": status.stored,
             "not_installed": missing,
             "methods": found,
             "seconds": reporter.seconds,
@@ -197,13 +197,13 @@ def _read_tables(
 
 def _missing(selected: list[str]) -> dict[str, list[str]]:
     """Methods that are not installed, by the extra that they need."""
-    from heatgraph.experiments.compare.contestants import CONTESTANTS
+    from heatgraph.experiments.compare.methods import METHODS
 
     found: dict[str, list[str]] = {}
     for name in selected:
-        contestant = CONTESTANTS[name]
-        if contestant.extra and not contestant.is_installed:
-            found.setdefault(contestant.extra, []).append(contestant.title)
+        method = METHODS[name]
+        if method.extra and not method.is_installed:
+            found.setdefault(method.extra, []).append(method.title)
     return found
 
 

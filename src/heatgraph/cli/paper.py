@@ -62,49 +62,50 @@ def paper(
     Results are stored in the folder and reused, so that a run can be stopped and resumed.
     """
     reporter = Reporter(output_options)
-    from heatgraph.experiments.paper.catalogue import experiments
-    from heatgraph.experiments.paper.experiment import Scope
+    from heatgraph.experiments.paper.catalogue import select_experiments
+    from heatgraph.experiments.paper.experiment import RunConfig
     from heatgraph.experiments.paper.reproduction import (
-        command,
-        reasons,
+        command_line,
         run_experiments,
+        skip_reasons,
         write_report,
     )
-    from heatgraph.experiments.results import FILE, Results
+    from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import MARKDOWN, PAGE
 
-    chosen = experiments(name)
+    chosen = select_experiments(name)
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
     check_folders(data, output)
-    scope = Scope(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
-    entries = [entry for experiment in chosen for entry in experiment.entries(scope)]
+    config = RunConfig(seeds or (QUICK_SEEDS if quick else SEEDS), quick, data)
+    trials = [trial for experiment in chosen for trial in experiment.trials(config)]
     output.mkdir(parents=True, exist_ok=True)
-    results = Results(output, "paper", command(name, scope))
+    results = ResultStore(output, "paper", command_line(name, config))
     with reporter.progress("starting") as bar:
         progress = _progress(reporter, chosen, bar)
-        outcome = run_experiments(chosen, scope, results, progress, again=again)
+        status = run_experiments(chosen, config, results, progress, rerun=again)
         bar("writing the report", 0, 1)
-        document = write_report(output, scope, results)
+        document = write_report(output, config, results)
     for section in document.sections if len(chosen) == 1 else []:
         if section.name == name:
             reporter.section_tables(section)
-    left_out = reasons(outcome.left_out, results)
+    left_out = skip_reasons(status.skipped, results)
     for reason, count in left_out.items():
         reporter.print(f"Left out {count}: {reason}")
     reporter.print(
-        f"{outcome.done} entries run, {outcome.known} reused. "
-        f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {FILE} beside it."
+        f"{status.completed} runs, {status.stored} reused. "
+        f"The report is {output / PAGE} (and {MARKDOWN}), the numbers are in {RESULTS_FILE} beside "
+        "it."
     )
     reporter.print(f"Done in {reporter.seconds:.0f} s")
     reporter.json(
         {
             "folder": str(output),
-            "run": outcome.done,
-            "known": outcome.known,
+            "run": status.completed,
+            "known": status.stored,
             "left_out": left_out,
             "results": [
                 {"setting": record.setting, "result": record.result}
-                for record in results.of(entries)
+                for record in results.records(trials)
             ],
             "seconds": reporter.seconds,
         }

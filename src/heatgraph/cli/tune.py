@@ -61,7 +61,9 @@ def tune(
     before = reporter.seconds
     with reporter.progress("trying settings") as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-    chosen = fit_summary(classifier, data, judge=False) | {"seconds": reporter.seconds - before}
+    chosen = fit_summary(classifier, data, score_test=False) | {
+        "seconds": reporter.seconds - before
+    }
     print_fit_summary(reporter, chosen)
     if output is not None:
         with name_in_errors(output):

@@ -1,8 +1,8 @@
-"""Results in a file, ``results.json``: what was found, with which setting, by which run.
+"""Results of experiments, stored in ``results.json`` so that an interrupted run can be resumed.
 
-An *entry* is the smallest thing that is run and kept, and a *record* is what it came to.
-The file is written anew, whole or not at all, after every entry, so that a run that is killed loses
-the entry it was at. It remembers a digest of every data set: results of other data are not mixed.
+A *trial* is the unit of work that is run and stored; a *record* is its setting and its result. The
+file is replaced by an atomic write after every trial, so that a killed run loses only the trial in
+progress. It also holds a digest of every data set, and refuses to mix results of different data.
 """
 
 from __future__ import annotations
@@ -26,20 +26,25 @@ from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.report.document import Table
 
-FILE = "results.json"
+RESULTS_FILE = "results.json"
 FORMAT = 1
-PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
-# Of extras, where they are installed.
-EXTRAS = ("torch", "torch_geometric", "torchdiffeq", "gensim")
+REQUIRED_PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
+OPTIONAL_PACKAGES = ("torch", "torch_geometric", "torchdiffeq", "gensim")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The smallest thing that is run and kept.
+class Trial:
+    """The unit of work that is run and stored.
 
-    `setting` tells it from all others, in plain values, the data set among them; `run` takes what
-    there is to work on and gives plain values. `details` are what else the result depends on, such
-    as candidates and grids: if they are others than those of a result, that result does not count.
+    Attributes
+    ----------
+    setting
+        Identifies the trial, in JSON values; ``"dataset"`` is among the keys.
+    run
+        Computes the result, a dict of JSON values. Its argument depends on the experiment.
+    details
+        What else the result depends on, such as search grids and versions. A stored result whose
+        details differ is stale and is computed again.
     """
 
     setting: dict[str, Any]
@@ -48,7 +53,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """The setting as one text."""
+        """The setting as canonical JSON."""
         return json.dumps(self.setting, sort_keys=True)
 
     def __str__(self) -> str:
@@ -57,96 +62,96 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """What an entry came to."""
+    """Setting and result of a trial that was run."""
 
     setting: dict[str, Any]
     result: dict[str, Any]
 
 
 class Records(list[Record]):
-    """Records of what is done."""
+    """A list of records that can be filtered by setting."""
 
-    def where(self, **wanted: Any) -> Records:
-        """Those whose settings are as wanted."""
+    def where(self, **setting: Any) -> Records:
+        """Records whose settings have these values."""
         return Records(
             record
             for record in self
-            if all(record.setting.get(key) == value for key, value in wanted.items())
+            if all(record.setting.get(key) == value for key, value in setting.items())
         )
 
     def values(self, name: str) -> list[float]:
-        """One of the results of each."""
+        """The result `name` of every record."""
         return [record.result[name] for record in self]
 
 
-class Results:
-    """What is known so far, in a folder, of commands of one kind."""
+class ResultStore:
+    """Results of one kind of command ("paper" or "compare") in a folder's ``results.json``."""
 
     def __init__(self, folder: Path, kind: str, command: str) -> None:
-        self.path = folder / FILE
+        self.path = folder / RESULTS_FILE
         self.kind, self.command = kind, command
         self.runs: list[dict[str, Any]] = []
         self.digests: dict[str, str] = {}
-        self.reasons: dict[str, str] = {}
-        self._found: dict[str, dict[str, Any]] = {}
-        self._now: int | None = None
+        self.skip_reasons: dict[str, str] = {}
+        self._stored: dict[str, dict[str, Any]] = {}
+        self._current_run: int | None = None
         if self.path.exists():
             self._read()
 
-    def __contains__(self, entry: Entry) -> bool:
-        """Whether an entry is done, with the details that it has now."""
-        found = self._found.get(entry.key)
-        return found is not None and found["details"] == _plain(entry.details)
+    def __contains__(self, trial: Trial) -> bool:
+        """Whether the trial has a result for its current details."""
+        stored = self._stored.get(trial.key)
+        return stored is not None and stored["details"] == _json_values(trial.details)
 
-    def of(self, entries: list[Entry]) -> Records:
-        """Records of those entries that are done."""
-        found = [self._found[entry.key] for entry in entries if entry in self]
-        return Records(Record(one["setting"], one["result"]) for one in found)
+    def records(self, trials: Iterable[Trial]) -> Records:
+        """Records of those of the trials that have results."""
+        stored = (self._stored[trial.key] for trial in trials if trial in self)
+        return Records(Record(one["setting"], one["result"]) for one in stored)
 
-    def runs_of(self, entries: list[Entry]) -> list[dict[str, Any]]:
-        """The runs that these entries were found in."""
-        numbers = sorted({self._found[entry.key]["run"] for entry in entries if entry in self})
+    def runs_of(self, trials: Iterable[Trial]) -> list[dict[str, Any]]:
+        """Descriptions of the runs that computed the results of these trials."""
+        numbers = sorted({self._stored[trial.key]["run"] for trial in trials if trial in self})
         return [self.runs[number] for number in numbers]
 
     def check_data(self, name: str, digest: str) -> None:
-        """Refuse a data set that is not the one that earlier results are of."""
+        """Refuse a data set that differs from the one of earlier results with the same name."""
         if self.digests.setdefault(name, digest) != digest:
             raise InputError(
                 f"{self.path} has results of other data by the name of {name}. Name another folder "
                 "with --output, or delete the file."
             )
 
-    def add(self, entry: Entry, result: dict[str, Any], seconds: float) -> None:
-        """Keep what an entry came to, on disk."""
-        if self._now is None:
-            self._now = len(self.runs)
+    def add(self, trial: Trial, result: dict[str, Any], seconds: float) -> None:
+        """Store the result of a trial, and write the file."""
+        if self._current_run is None:
+            self._current_run = len(self.runs)
             self.runs.append(describe_run(self.command))
-        self.reasons.pop(entry.key, None)
-        self._found[entry.key] = {
-            "setting": entry.setting,
-            "details": _plain(entry.details),
-            "result": _plain(result),
+        self.skip_reasons.pop(trial.key, None)
+        self._stored[trial.key] = {
+            "setting": trial.setting,
+            "details": _json_values(trial.details),
+            "result": _json_values(result),
             "seconds": round(seconds, 3),
-            "run": self._now,
+            "run": self._current_run,
         }
         self.save()
 
-    def leave_out(self, entry: Entry, reason: str) -> None:
-        """Remember why an entry could not be run."""
-        self.reasons[entry.key] = reason
+    def skip(self, trial: Trial, reason: str) -> None:
+        """Note why a trial could not be run; `save` writes it."""
+        self.skip_reasons[trial.key] = reason
 
-    def why_not(self, entry: Entry) -> str | None:
-        """Why an entry could not be run, if that was tried."""
-        return self.reasons.get(entry.key)
+    def skip_reason(self, trial: Trial) -> str | None:
+        """Why a trial could not be run; None if it was run or never tried."""
+        return self.skip_reasons.get(trial.key)
 
     def save(self) -> None:
-        """Write the file anew."""
+        """Write the file."""
         content = {
             f"heatgraph-{self.kind}": FORMAT,
             "runs": self.runs,
             "data": self.digests,
-            "not_run": self.reasons,
-            "entries": list(self._found.values()),
+            "not_run": self.skip_reasons,
+            "entries": list(self._stored.values()),
         }
         with atomic_write(self.path) as file:
             file.write(json.dumps(content, indent=1, allow_nan=False).encode())
@@ -154,18 +159,18 @@ class Results:
     def _read(self) -> None:
         try:
             content = json.loads(self.path.read_bytes())
-            form = content[f"heatgraph-{self.kind}"]
-            if form != FORMAT:
-                raise ValueError(f"its format is {form!r}, not {FORMAT}")
+            file_format = content[f"heatgraph-{self.kind}"]
+            if file_format != FORMAT:
+                raise ValueError(f"its format is {file_format!r}, not {FORMAT}")
             self.runs, self.digests = list(content["runs"]), dict(content["data"])
-            self.reasons = dict(content["not_run"])
-            for found in content["entries"]:
-                entry = Entry(dict(found["setting"]), lambda _: {})
+            self.skip_reasons = dict(content["not_run"])
+            for stored in content["entries"]:
+                trial = Trial(dict(stored["setting"]), lambda _: {})
                 for part in ("versions", "machine"):
-                    dict(self.runs[found["run"]][part])
+                    dict(self.runs[stored["run"]][part])
                 for part in ("details", "result"):
-                    dict(found[part])
-                self._found[entry.key] = found
+                    dict(stored[part])
+                self._stored[trial.key] = stored
         except (LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
                 f"{self.path} does not hold results of heatgraph {self.kind} ({error!r}). Name "
@@ -174,21 +179,21 @@ class Results:
 
 
 def describe_run(command: str) -> dict[str, Any]:
-    """When, how, with what and on what something is run."""
+    """Time, command, package versions and machine of a run."""
     return {
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "command": command,
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in PACKAGES},
-            **versions_of(EXTRAS),
+            **{name: version(name) for name in REQUIRED_PACKAGES},
+            **installed_versions(OPTIONAL_PACKAGES),
         },
         "machine": describe_machine(),
     }
 
 
-def circumstances(runs: list[dict[str, Any]]) -> Table:
-    """When, how and on what these runs were; those that agree in the rest are told once."""
+def runs_table(runs: list[dict[str, Any]]) -> Table:
+    """A table of runs; those that differ only in their time share a row."""
     times: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
         machine, versions = run["machine"], run["versions"]
@@ -199,32 +204,32 @@ def circumstances(runs: list[dict[str, Any]]) -> Table:
         )
         times.setdefault(rest, []).append(run["started"][:16].replace("T", " "))
     rows = [
-        [began[0] if len(began) == 1 else f"{began[0]}, in {len(began)} goes", *rest]
-        for rest, began in times.items()
+        [starts[0] if len(starts) == 1 else f"{starts[0]}, in {len(starts)} sessions", *rest]
+        for rest, starts in times.items()
     ]
     head = ["begun (UTC)", "command", "machine", "versions"]
     return Table("Runs that these numbers are from", head, rows, len(head))
 
 
-def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Versions of those that are installed."""
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of those of the packages that are installed."""
     return {name: version(name) for name in packages if find_spec(name)}
 
 
 @cache
 def describe_machine() -> dict[str, Any]:
-    """What this machine is; nothing that tells whose."""
+    """System, processor, cores and memory; nothing that identifies the owner."""
     memory = memory_budget_bytes(None)
     return {
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": _processor_name(),
         "cores": os.cpu_count(),
         "memory_gib": round(memory / 2**30, 1) if math.isfinite(memory) else None,
     }
 
 
-def _processor() -> str:
-    """The processor's name, where the system tells it."""
+def _processor_name() -> str:
+    """The processor's name; "unknown" if the system does not report one."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
             if line.startswith("model name"):
@@ -232,7 +237,7 @@ def _processor() -> str:
     return platform.processor() or "unknown"
 
 
-def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """The same as JSON gives it back: lists for tuples."""
+def _json_values(value: dict[str, Any]) -> dict[str, Any]:
+    """The values after a round trip through JSON, with lists for tuples."""
     plain: dict[str, Any] = json.loads(json.dumps(value, allow_nan=False))
     return plain

@@ -1,1 +1,1 @@
-"""What was read, chosen and found, as plain values for people and machines, and as plots."""
+"""Summaries as JSON values; documents of text, tables and charts as HTML and Markdown; plots."""

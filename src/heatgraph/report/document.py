@@ -1,6 +1,6 @@
-"""What a report is made of: sections of text, tables and charts, as plain values.
+"""Documents as plain values: sections of text, tables and charts.
 
-How they look is the business of `pages` (HTML), `markdown` and `charts`.
+They are rendered by `pages` (HTML), `markdown` and `charts`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+# Cell of a number that does not exist.
+MISSING = "–"
+
 
 @dataclass(frozen=True)
 class Cell:
-    """A value with a remark below it; marked if it deserves a second look."""
+    """A value with a remark below it; marked if it is notable, such as a large difference."""
 
     value: str
     remark: str = ""
@@ -24,7 +27,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a head; the first columns are text, the others numbers."""
+    """Rows of cells under a head; the first `text_columns` are text, the others numbers."""
 
     title: str
     head: Sequence[str]
@@ -34,9 +37,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Series:
-    """A line through points, with a band of plus and minus `spread` if there is one.
+    """A line through points, with a band of plus and minus `spread` if it is given.
 
-    `colour` is a number; by default the series' own in its panel.
+    `colour` is an index into the palette; by default the index of the series in its panel.
     """
 
     name: str
@@ -47,15 +50,15 @@ class Series:
     colour: int | None = None
 
     @classmethod
-    def through(cls, name: str, points: Iterable[tuple[float, float]], **look: Any) -> Series:
-        """A line through pairs of x and y; `look` are the other fields."""
+    def through(cls, name: str, points: Iterable[tuple[float, float]], **fields: Any) -> Series:
+        """A line through pairs (x, y); `fields` are the other fields."""
         pairs = list(points)
-        return cls(name, [x for x, _ in pairs], [y for _, y in pairs], **look)
+        return cls(name, [x for x, _ in pairs], [y for _, y in pairs], **fields)
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points (n, 2) in the colours of their classes."""
+    """Points (n, 2), coloured by class."""
 
     points: npt.NDArray[np.floating]
     classes: npt.NDArray[np.integer]
@@ -63,7 +66,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar for each name."""
+    """Horizontal bars with names."""
 
     names: Sequence[str]
     values: Sequence[float]
@@ -71,7 +74,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Points:
-    """A point for each name, which stands beside it, with a bar of plus and minus `spread`."""
+    """Points labelled with their names, with error bars of plus and minus `spread`."""
 
     names: Sequence[str]
     x: Sequence[float]
@@ -81,7 +84,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: lines, points or bars; `log` names the axes that are logarithmic."""
+    """One pair of axes with lines, points or bars; `log` is "", "x", "y" or "xy"."""
 
     title: str
     content: Sequence[Series] | Scatter | Bars | Points
@@ -92,7 +95,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels side by side, `columns` to a row; `name` is that of its files."""
+    """Panels in a grid of `columns` columns; `name` is the stem of its files."""
 
     name: str
     caption: str
@@ -105,7 +108,7 @@ Part = str | Table | Chart
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it; a text is a paragraph, `name` an anchor."""
+    """A heading and its parts, of which a text is a paragraph; `name` is the anchor."""
 
     name: str
     title: str
@@ -119,7 +122,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A title, what to know first, and sections."""
+    """A title, a preface and sections."""
 
     title: str
     preface: Sequence[Part]

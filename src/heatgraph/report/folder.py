@@ -1,4 +1,4 @@
-"""A report in a folder: as a page, as Markdown, and its figures as files."""
+"""A report in a folder: HTML, Markdown, and figures as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIGURES, PAGE, MARKDOWN = "figures", "report.html", "report.md"
 
 
 def write_document(document: Document, folder: Path) -> None:
-    """Write a document in all its forms, each file whole or not at all."""
+    """Write a document as HTML and Markdown with its figures, each file by an atomic write."""
     figures = folder / FIGURES
     figures.mkdir(exist_ok=True)
     for section in document.sections:
@@ -25,6 +25,6 @@ def write_document(document: Document, folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text, whole or not at all."""
+    """Write a text file by an atomic write."""
     with atomic_write(path) as file:
         file.write(text.encode())

@@ -1,4 +1,4 @@
-"""A report as Markdown, with its charts as links to files."""
+"""A report as Markdown, with charts as links to image files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from heatgraph.report.document import Cell, Chart, Document, Part, Table
 
-# What a marked cell carries.
+# Shown in marked cells.
 MARK = "◆"
 
 
 def to_markdown(document: Document, figures: str = "figures") -> str:
-    """Write a document out; `figures` is where its charts lie, as seen from the file."""
+    """Write a document as Markdown; `figures` is the folder of its charts, relative to the file."""
     lines = [f"# {document.title}", ""]
     for part in document.preface:
         lines += _part(part, figures)
@@ -26,7 +26,7 @@ def _part(part: Part, figures: str) -> Iterator[str]:
     if isinstance(part, Table):
         yield from _table(part)
     elif isinstance(part, Chart):
-        yield f"![{_escaped(part.caption)}]({figures}/{part.name}.png)"
+        yield f"![{_escape_pipes(part.caption)}]({figures}/{part.name}.png)"
         yield ""
         yield f"*{part.caption}*"
     else:
@@ -42,15 +42,15 @@ def _table(table: Table) -> Iterator[str]:
     numbers = len(table.head) - table.text_columns
     yield _row(["---"] * table.text_columns + ["---:"] * numbers)
     for row in table.rows:
-        yield _row([plain(cell) for cell in row])
+        yield _row([cell_text(cell) for cell in row])
 
 
 def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(map(_escaped, cells)) + " |"
+    return "| " + " | ".join(map(_escape_pipes, cells)) + " |"
 
 
-def plain(cell: str | Cell) -> str:
-    """A cell in one line."""
+def cell_text(cell: str | Cell) -> str:
+    """A cell as one line of text."""
     if isinstance(cell, str):
         return cell
     mark = f" {MARK}" if cell.marked else ""
@@ -58,5 +58,5 @@ def plain(cell: str | Cell) -> str:
     return f"{cell.value}{remark}"
 
 
-def _escaped(text: str) -> str:
+def _escape_pipes(text: str) -> str:
     return text.replace("|", "\\|")

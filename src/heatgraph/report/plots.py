@@ -1,4 +1,4 @@
-"""Plots that can be printed: axes with names, colours all can tell apart, legible at half size."""
+"""Plot of a search over T, for print: named axes, a colour-blind safe palette, large fonts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from heatgraph._io.atomic_files import atomic_write
 from heatgraph.errors import InputError
 
-# Okabe and Ito's palette, which does not rely on telling red from green.
+# From the colour-blind safe palette of Okabe and Ito.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#767676"
 FORMATS = (".png", ".svg", ".pdf")
-# Without the time of day, the same plot is the same file.
+# Metadata without a date, so that the same plot gives the same bytes.
 NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 STYLE: dict[Any, Any] = {
     "font.size": 12,
@@ -28,7 +28,7 @@ STYLE: dict[Any, Any] = {
 
 
 def check_plot_name(path: str | Path) -> None:
-    """Refuse a name that does not tell a form of plot."""
+    """Refuse a file name whose suffix is no supported format."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError(f"{path}: the name of a plot must end in {', '.join(FORMATS)}.")
 
@@ -36,9 +36,10 @@ def check_plot_name(path: str | Path) -> None:
 def plot_search(
     search: Sequence[dict[str, Any]], chosen: float | None, path: str | Path, title: str = ""
 ) -> None:
-    """Plot accuracy on validation data over T, from the records of a search (`search_`).
+    """Plot validation accuracy over T, from the records of a search (`search_`).
 
-    At each T that was tried with every other setting, the accuracy of the best of them.
+    Shown are the values of T that were combined with all other settings, each with the accuracy of
+    the best combination; values that refined the search later are left out.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -66,5 +67,5 @@ def plot_search(
         axes.set_title(title, parse_math=False)
         axes.legend(frameon=False, loc="best")
         with atomic_write(path) as file:
-            form = Path(path).suffix[1:].lower()
-            figure.savefig(file, format=form, metadata=NO_DATE.get(form))
+            suffix = Path(path).suffix[1:].lower()
+            figure.savefig(file, format=suffix, metadata=NO_DATE.get(suffix))

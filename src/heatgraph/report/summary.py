@@ -1,4 +1,4 @@
-"""What was read and what was chosen, as plain values: the same for a screen and for JSON."""
+"""Summaries of tables that were read and of models that were fitted, as JSON values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._labels import Labels
-from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
@@ -18,7 +17,7 @@ Indices = npt.NDArray[np.int64]
 
 
 def read_summary(result: ReadResult) -> dict[str, Any]:
-    """What a pair of tables holds, and how it was read."""
+    """Contents of a pair of tables, and which columns were used how."""
     data, graph = result.dataset, result.dataset.graph
     summary: dict[str, Any] = {
         "nodes": graph.num_nodes,
@@ -53,20 +52,20 @@ def fit_summary(
     data: Dataset,
     alone: DGCClassifier | None = None,
     *,
-    judge: bool = True,
+    score_test: bool = True,
 ) -> dict[str, Any]:
-    """What was chosen and how good it is, beside the largest class and the features alone.
+    """Chosen settings and accuracies of a fitted model, beside those of two simple baselines.
 
-    `alone` is a model of the same data that leaves the graph aside. With `judge`, the model is also
-    scored on the test nodes, if there are any.
+    The baselines are the largest class, and `alone`, a model of the same data that ignores the
+    graph. With `score_test`, the model is also scored on the test nodes, if any.
     """
     train, val, test = data.partition()
     labels = Labels.read(data.labels, data.graph.num_nodes)
-    learned = labels.labelled(train, "train")
-    checked = learned if val is None else val
-    codes = labels.encode(model.classes_, learned)
+    training = labels.labelled(train, "train")
+    validation = training if val is None else val
+    codes = labels.encode(model.classes_, training)
     majority = np.bincount(codes, minlength=len(model.classes_)).argmax()
-    by = f"{len(val):,} validation nodes" if val is not None else "cross-validation"
+    validated_by = f"{len(val):,} validation nodes" if val is not None else "cross-validation"
     summary: dict[str, Any] = {
         "T": model.T_,
         "K": model.K_,
@@ -77,13 +76,13 @@ def fit_summary(
         "temperature": model.temperature_,
         "converged": model.converged_,
         "settings_tried": len(model.search_),
-        "training_nodes": len(learned),
-        "validated_by": by if model.validation_accuracy_ is not None else None,
+        "training_nodes": len(training),
+        "validated_by": validated_by if model.validation_accuracy_ is not None else None,
         "validation_accuracy": model.validation_accuracy_,
-        "majority_accuracy": float((labels.encode(model.classes_, checked) == majority).mean()),
+        "majority_accuracy": float((labels.encode(model.classes_, validation) == majority).mean()),
         "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
     }
-    if judge and test is not None:
+    if score_test and test is not None:
         summary["test_nodes"] = len(test)
         summary["test_accuracy"] = model.score(None, data.labels, test)
     return summary

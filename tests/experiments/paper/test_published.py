@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heatgraph.experiments.paper.published import published
+from heatgraph.experiments.paper.published import published_numbers
 
 PAPER = Path(__file__).parents[4] / "shared" / "paper" / "dgc.tex"
 # Tables by their labels in the source, and how many numbers each has.
@@ -40,11 +40,11 @@ def rows_of(source, label):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_counts(table):
-    assert len(published(source=table)) == TABLES[table][1]
+    assert len(published_numbers(source=table)) == TABLES[table][1]
 
 
-def test_no_number_is_there_twice():
-    keys = [(n.source, n.method, n.dataset, n.setting, n.measure) for n in published()]
+def test_numbers_are_unique():
+    keys = [(n.source, n.method, n.dataset, n.setting, n.measure) for n in published_numbers()]
     assert len(set(keys)) == len(keys)
 
 
@@ -57,7 +57,7 @@ def test_accuracies_on_citation_graphs(source, table):
             continue
         method = spelled.get(cells[-4], cells[-4])
         for dataset, cell in zip(("cora", "citeseer", "pubmed"), cells[-3:], strict=True):
-            numbers = published(source=table, method=method, dataset=dataset)
+            numbers = published_numbers(source=table, method=method, dataset=dataset)
             if cell == "-":
                 assert numbers == []
                 continue
@@ -78,10 +78,10 @@ def test_every_number_is_in_its_table(source, table):
         for cell in cells:
             for value, unit in re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s)?(?![\w.])", cell):
                 printed.add(round(float(value) * (1000 if unit == "s" else 1), 6))
-    for number in published(source=table):
+    for number in published_numbers(source=table):
         assert number.value is None or number.value in printed, number
 
 
-def test_what_ran_out_of_memory():
-    (gcn,) = published(source="Table 4", method="GCN")
+def test_out_of_memory_has_no_value():
+    (gcn,) = published_numbers(source="Table 4", method="GCN")
     assert gcn.value is None

@@ -1,1 +1,1 @@
-"""Methods compared on one graph: the same nodes to learn from, to choose by and to judge by."""
+"""Comparison of methods on one graph, with the same training, validation and test nodes."""

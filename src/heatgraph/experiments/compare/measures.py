@@ -1,4 +1,8 @@
-"""One method, fitted once and judged on test nodes: what is measured of it."""
+"""Measures of one run: a method is fitted once and evaluated on the test nodes.
+
+Accuracy, macro-F1 and expected calibration error; seconds to fit, to refit with the chosen settings
+and to predict; peak memory; number of parameters.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.noise import add_feature_noise
 from heatgraph.datasets.synthetic import make_block_graph
 from heatgraph.errors import InputError
-from heatgraph.experiments.compare.contestants import CONTESTANTS
+from heatgraph.experiments.compare.methods import METHODS
 from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
 from heatgraph.learning._search import Progress
@@ -27,40 +31,40 @@ from heatgraph.learning.calibration import expected_calibration_error
 from heatgraph.learning.classifier import DGCClassifier
 
 Array = npt.NDArray[Any]
-# Passing a graph this small by each method compiles and imports what it needs.
-WARM_UP = {"num_nodes": 60, "num_edges": 200, "num_classes": 2, "num_features": 8}
+# A graph this small, fitted first, triggers imports and compilation.
+WARM_UP_GRAPH = {"num_nodes": 60, "num_edges": 200, "num_classes": 2, "num_features": 8}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a run needs: a method, a data set with one split, and how it is disturbed.
+    """Arguments of a run: a method, a data set with one split, a seed and the noise to add.
 
-    `known_as` is the name that authors may have settings for.
+    `recipe_dataset` is the data set whose published settings networks take; "" if there are none.
     """
 
     method: str
     data: Dataset
-    known_as: str = ""
+    recipe_dataset: str = ""
     seed: int = 0
     noise: float = 0.0
     threads: int | None = None
     memory: str | None = None
 
-    def estimator(self, **given: Any) -> Any:
-        """What is fitted."""
-        return CONTESTANTS[self.method].estimator(
-            self.known_as,
+    def estimator(self, **parameters: Any) -> Any:
+        """The method's estimator, unfitted."""
+        return METHODS[self.method].estimator(
+            self.recipe_dataset,
             random_state=self.seed,
             n_threads=self.threads,
             memory_budget=self.memory,
-            **given,
+            **parameters,
         )
 
 
 def measure(job: Job, report: Progress) -> dict[str, Any]:
-    """Fit a method and judge it; the values are plain.
+    """Fit a method and evaluate it; the result holds JSON values.
 
-    Time and memory do not include imports and compilation: a small graph goes first.
+    A small graph is fitted first, so that time and memory exclude imports and compilation.
     """
     data = job.data
     if job.noise:
@@ -79,7 +83,7 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     peak = peak_memory()
     if not np.isfinite(probabilities).all():
         raise InputError("it gives probabilities that are not finite: its training diverged.")
-    return judged(probabilities, model.classes_, data, test) | {
+    return classification_metrics(probabilities, model.classes_, data, test) | {
         "fit_seconds": fitted - started,
         "refit_seconds": _refit_seconds(model, data),
         "predict_seconds": predicted - fitted,
@@ -90,37 +94,41 @@ def measure(job: Job, report: Progress) -> dict[str, Any]:
     }
 
 
-def judged(probabilities: Array, classes: Array, data: Dataset, test: Array) -> dict[str, Any]:
-    """Accuracy, macro-F1 and calibration error, and which test nodes are right."""
+def classification_metrics(
+    probabilities: Array, classes: Array, data: Dataset, test: Array
+) -> dict[str, Any]:
+    """Accuracy, macro-F1, calibration error, and which test nodes are predicted correctly."""
     from sklearn.metrics import f1_score
 
     labels = Labels.read(data.labels, data.graph.num_nodes)
-    known = np.flatnonzero(labels.known)
-    every = labels.classes(known)  # those that no training node has among them
-    places = {label: place for place, label in enumerate(every.tolist())}
-    guessed = np.array([places[label] for label in classes.tolist()])[probabilities.argmax(axis=1)]
-    truth = labels.encode(every, test)
-    right = guessed == truth
+    labelled = np.flatnonzero(labels.known)
+    # Includes classes without training nodes, which no prediction can hit.
+    all_classes = labels.classes(labelled)
+    codes = {label: code for code, label in enumerate(all_classes.tolist())}
+    model_codes = np.array([codes[label] for label in classes.tolist()])
+    predicted = model_codes[probabilities.argmax(axis=1)]
+    truth = labels.encode(all_classes, test)
+    correct = predicted == truth
     return {
-        "accuracy": float(right.mean()),
-        "macro_f1": float(f1_score(truth, guessed, average="macro")),
+        "accuracy": float(correct.mean()),
+        "macro_f1": float(f1_score(truth, predicted, average="macro")),
         "calibration_error": expected_calibration_error(
             probabilities, labels.encode(classes, test)
         ),
-        "right": base64.b64encode(np.packbits(right).tobytes()).decode(),
+        "right": base64.b64encode(np.packbits(correct).tobytes()).decode(),
         "test_nodes": len(test),
-        "test_share": len(test) / len(known),
+        "test_share": len(test) / len(labelled),
     }
 
 
-def rights(result: dict[str, Any]) -> npt.NDArray[np.bool_]:
-    """Which test nodes were right, out of a result."""
+def correct_predictions(result: dict[str, Any]) -> npt.NDArray[np.bool_]:
+    """Which test nodes were predicted correctly, decoded from a result of `measure`."""
     bits = np.frombuffer(base64.b64decode(result["right"]), dtype=np.uint8)
     return np.unpackbits(bits, count=result["test_nodes"]).astype(bool)
 
 
 def count_parameters(model: Any) -> int:
-    """Numbers that a fitted model learned."""
+    """Number of learned parameters of a fitted model."""
     if hasattr(model, "num_parameters_"):
         return int(model.num_parameters_)
     head = getattr(model, "head_", model)
@@ -128,8 +136,8 @@ def count_parameters(model: Any) -> int:
     return int(sum(np.size(values) for values in learned))
 
 
-def known_settings(model: Any) -> Any:
-    """An estimator with the settings that a fitted one has chosen; None if there was no choice."""
+def without_search(model: Any) -> Any:
+    """An unfitted copy with the settings that the search chose; None if there is no search."""
     if isinstance(model, DGCClassifier):
         chosen = {"T": "auto", "K": None, "scheme": [model.scheme_]}
     elif isinstance(model, StackedClassifier):
@@ -141,31 +149,32 @@ def known_settings(model: Any) -> Any:
 
 
 def _refit_seconds(model: Any, data: Dataset) -> float | None:
-    """Time of a fit without the search; on a copy, so that nothing is there from before.
+    """Time of a fit with the chosen settings, on a copy of the graph, whose caches are empty.
 
-    None if that fails: what was found before is not lost for it.
+    None if there was no search, or if this fit fails: the first fit's measures are still valid.
     """
-    again = known_settings(model)
-    if again is None:
+    refitted = without_search(model)
+    if refitted is None:
         return None
     train, val, _ = data.partition()
     with contextlib.suppress(Exception):
         graph = Graph._from_canonical(data.graph.adjacency, data.graph.features)
         started = time.perf_counter()
-        again.fit(graph, data.labels, train, val)
+        refitted.fit(graph, data.labels, train, val)
         return time.perf_counter() - started
     return None
 
 
 def _warm_up(job: Job) -> None:
-    small = make_block_graph(**WARM_UP)
+    """Fit and predict on a small graph with the same kind of features."""
+    small = make_block_graph(**WARM_UP_GRAPH)
     X = job.data.graph.features
     if X is None:
         small = replace(small, graph=small.graph.with_features(None))
     elif sp.issparse(X):
-        words = sp.csr_array(np.abs(small.graph.features).astype(X.dtype))
-        small = replace(small, graph=small.graph.with_features(words))
-    model = replace(job, known_as="").estimator()
+        counts = sp.csr_array(np.abs(small.graph.features).astype(X.dtype))
+        small = replace(small, graph=small.graph.with_features(counts))
+    model = replace(job, recipe_dataset="").estimator()
     if "epochs" in model.get_params(deep=False):
         model.set_params(epochs=2)
     split = small.split

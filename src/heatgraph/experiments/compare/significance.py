@@ -1,19 +1,18 @@
-r"""Whether a difference to DGC is more than chance, from runs that are paired.
+r"""Paired significance tests of a method's accuracy against DGC's.
 
-With one split, pairs are test nodes: d_i is how often a method is right on node i, less how often
-DGC is, over seeds. The question is whether other test nodes would show the same. If there were no
-difference, each d_i could as well have the other sign: p is the share of changes of signs that give
-a sum as large, and for one seed that is McNemar's exact test.
+With one split, the pairs are test nodes: d_i is the fraction of seeds for which the method is
+correct on node i, minus DGC's. Under the null hypothesis the sign of each d_i is arbitrary, and p
+is that of a sign-flip permutation test on the sum; for one seed this is McNemar's exact test.
 
-With J splits, pairs are splits: d_j is the difference of accuracies on split j. Splits share nodes,
-so that the d_j are correlated, by about the share r of labelled nodes that are test nodes, and the
-variance of their mean is corrected (Nadeau and Bengio 2003):
+With J splits, the pairs are splits: d_j is the difference of accuracies on split j. Splits share
+nodes, so the d_j are correlated, by about the share r of labelled nodes that are test nodes, and
+the variance of their mean is corrected (Nadeau and Bengio 2003):
 
     error^2 = (1/J + r / (1 - r)) s^2,
 
-which has the usual test / train where splits use up all labelled nodes. Then t = mean / error, and
-p is from Student's distribution. Several methods are compared at once, for which p is corrected
-after Holm.
+which has the usual n_test / n_train where splits use up all labelled nodes. Then t = mean / error,
+and p is from Student's t distribution with J - 1 degrees of freedom. As several methods are
+compared with DGC, p is adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -25,34 +24,39 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-# Of a confidence interval.
-CONFIDENCE = 0.95
-# Changes of signs that are tried, where they are too many to try all.
-CHANGES = 9_999
-# With so many differences their sum is as good as normal.
-MANY = 500
+CONFIDENCE_LEVEL = 0.95
+# Random sign flips, where there are too many to enumerate.
+RESAMPLES = 9_999
+# Above this number of non-zero differences, the normal approximation is used.
+NORMAL_APPROXIMATION_FROM = 500
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean difference of accuracies, half the width of its interval, and p; None if unknown."""
+    """Mean difference of accuracies, half-width of its confidence interval, and p value.
+
+    The latter two are None where they are undefined.
+    """
 
     mean: float
     margin: float | None = None
     p: float | None = None
 
 
-def over_nodes(differences: Array) -> Difference:
-    """Compare by test nodes, with a difference for each."""
+def compare_over_nodes(differences: Array) -> Difference:
+    """Sign-flip test of differences at n test nodes, of shape (n,)."""
     return Difference(
         float(np.mean(differences)),
         _margin(differences, 1 / len(differences)),
-        _sign_changes(differences[differences != 0]),
+        _sign_flip_p(differences[differences != 0]),
     )
 
 
-def over_splits(differences: Array, test_share: float) -> Difference:
-    """Compare by splits, with a difference for each; `test_share` of labelled nodes are tested."""
+def compare_over_splits(differences: Array, test_share: float) -> Difference:
+    """Corrected t-test of differences on J splits, of shape (J,).
+
+    `test_share` is the share r of labelled nodes that are test nodes.
+    """
     from scipy import stats
 
     mean, J = float(np.mean(differences)), len(differences)
@@ -64,49 +68,49 @@ def over_splits(differences: Array, test_share: float) -> Difference:
 
 
 def _margin(differences: Array, factor: float) -> float | None:
-    """Half the width of Student's interval; None where there is no spread to tell it from."""
+    """Half-width of Student's interval; None if the differences have no variance."""
     from scipy import stats
 
     if len(differences) < 2 or np.ptp(differences) == 0:
         return None
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(differences) - 1))
+    quantile = float(stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, len(differences) - 1))
     return quantile * float(np.sqrt(factor * np.var(differences, ddof=1)))
 
 
-def _sign_changes(differences: Array) -> float:
-    """How likely so large a sum is, if every sign were drawn."""
+def _sign_flip_p(differences: Array) -> float:
+    """Two-sided p of the sum, if the sign of every (non-zero) difference were random."""
     from scipy import stats
 
     if len(differences) == 0:
         return 1.0
     if np.ptp(np.abs(differences)) == 0:
         return float(stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue)
-    if len(differences) > MANY:
+    if len(differences) > NORMAL_APPROXIMATION_FROM:
         z = abs(differences.sum()) / np.sqrt((differences**2).sum())
         return float(2 * stats.norm.sf(z))
-    drawn = stats.permutation_test(
+    test = stats.permutation_test(
         (differences,),
         np.sum,
         permutation_type="samples",
-        n_resamples=CHANGES,
+        n_resamples=RESAMPLES,
         vectorized=True,
         rng=np.random.default_rng(0),
     )
-    return float(drawn.pvalue)
+    return float(test.pvalue)
 
 
-def corrected(p: list[float | None]) -> list[float | None]:
-    """The p of several tests, after Holm: the chance of one false alarm or more among all of them.
+def holm_adjusted(p_values: list[float | None]) -> list[float | None]:
+    """The p values of several tests, adjusted by Holm's method; None stays None.
 
     Examples
     --------
-    >>> corrected([0.01, 0.04, None, 0.03])
+    >>> holm_adjusted([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
     """
-    known = sorted((value, place) for place, value in enumerate(p) if value is not None)
-    found: list[float | None] = [None] * len(p)
-    least = 0.0
-    for rank, (value, place) in enumerate(known):
-        least = max(least, min(1.0, (len(known) - rank) * value))
-        found[place] = least
-    return found
+    ordered = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(ordered):
+        largest = max(largest, min(1.0, (len(ordered) - rank) * p))
+        adjusted[place] = largest
+    return adjusted

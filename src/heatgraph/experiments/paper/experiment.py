@@ -1,8 +1,8 @@
-"""What is run for a table, a figure or a theorem of the paper, and what is made of it.
+"""Experiments: the trials of a table, figure or theorem, and the section of the report about them.
 
-An *experiment* lists *entries*, the smallest things that are run and kept; each is told from all
-others by its setting, so that experiments can share them. From the records of those that are done
-it makes a section of the report, whether or not all are done.
+An experiment lists *trials*, identified by their settings, so that experiments can share them. Its
+section of the report is made from the records of those that have been run, whether or not that is
+all of them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import fraction_split, random_split
 from heatgraph.datasets.synthetic import reddit_like
 from heatgraph.errors import DownloadError, MissingExtraError
-from heatgraph.experiments.results import Entry, Records
+from heatgraph.experiments.results import Records, Trial
 from heatgraph.report.document import Part, Section
 
-CITATIONS = ("cora", "citeseer", "pubmed")
-NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "reddit": "Reddit"}
+CITATION_GRAPHS = ("cora", "citeseer", "pubmed")
+DATASET_TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "reddit": "Reddit"}
 
 
 @dataclass(frozen=True)
-class Scope:
-    """How much is run: runs of whatever is random, less of everything if `quick`."""
+class RunConfig:
+    """How much to run: seeds of random trials, a reduced set of trials if `quick`.
+
+    `data` is the folder of data sets that are not bundled.
+    """
 
     seeds: int
     quick: bool = False
@@ -33,26 +36,29 @@ class Scope:
 
     @property
     def reddit(self) -> str:
-        """Reddit where its files are, else a synthetic graph with its statistics, made smaller."""
+        """Reddit if its files exist, else a scaled-down synthetic graph with its statistics."""
         folder = data_folder(self.data)
         if folder is not None and (folder / "reddit").is_dir():
             return "reddit"
         return "reddit-like/50" if self.quick else "reddit-like/10"
 
 
-class Materials:
-    """Data sets and splits of them, each read, made or found missing once."""
+class DatasetCache:
+    """Loads every data set at most once; one that cannot be loaded fails at once from then on.
+
+    "reddit-like/10" is a synthetic graph like Reddit, at a tenth of its size.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._read: dict[str, Dataset] = {}
-        self._absent: dict[str, str] = {}
+        self._datasets: dict[str, Dataset] = {}
+        self._errors: dict[str, str] = {}
         self._digests: dict[str, str] = {}
 
-    def data(self, name: str, split: str = "public", seed: int = 0) -> Dataset:
-        """A data set with one split: its own, or by "random" or "fractions" a random one.
+    def load(self, name: str, split: str = "public", seed: int = 0) -> Dataset:
+        """A data set with one split: its own ("public"), or a random one.
 
-        "random" takes 20 nodes per class to learn from; "fractions" is 60/20/20.
+        "random" has 20 training nodes per class; "fractions" is 60/20/20.
         """
         data = self._dataset(name)
         if split == "random":
@@ -62,42 +68,50 @@ class Materials:
         return data
 
     def digest(self, name: str) -> str:
-        """What tells whether a data set is the same as another time."""
+        """Digest of a data set's graph, labels and splits."""
         if name not in self._digests:
             self._digests[name] = self._dataset(name).digest()
         return self._digests[name]
 
     def _dataset(self, name: str) -> Dataset:
-        if name in self._absent:
-            raise DownloadError(self._absent[name])
-        if name not in self._read:
-            kind, _, part = name.partition("/")
+        if name in self._errors:
+            raise DownloadError(self._errors[name])
+        if name not in self._datasets:
+            kind, _, fraction = name.partition("/")
             try:
-                if part:
-                    self._read[name] = reddit_like(scale=1 / int(part))
+                if fraction:
+                    self._datasets[name] = reddit_like(scale=1 / int(fraction))
                 else:
-                    self._read[name] = load_dataset(kind, self.folder)
+                    self._datasets[name] = load_dataset(kind, self.folder)
             except (DownloadError, MissingExtraError) as error:
-                self._absent[name] = str(error)
+                self._errors[name] = str(error)
                 raise
-        return self._read[name]
+        return self._datasets[name]
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A table, figure or theorem of the paper.
 
-    `remarks` stand at the head of its section; `parts` makes the rest of it out of the records.
-    `beside` are entries of others, which it does not run, but shows where they are done.
+    Attributes
+    ----------
+    trials
+        Lists the trials to run.
+    parts
+        Makes tables and charts from the records of these trials.
+    remarks
+        Paragraphs at the start of its section: protocol, and where the numbers differ and why.
+    related_trials
+        Lists trials of other experiments, which are shown as well if they have been run.
     """
 
     name: str
     title: str
-    entries: Callable[[Scope], list[Entry]]
+    trials: Callable[[RunConfig], list[Trial]]
     parts: Callable[[Records], Sequence[Part]]
     remarks: Sequence[str] = field(default_factory=list)
-    beside: Callable[[Scope], list[Entry]] = lambda scope: []
+    related_trials: Callable[[RunConfig], list[Trial]] = lambda config: []
 
     def section(self, records: Records) -> Section:
-        """What the report says of it."""
+        """The section of the report."""
         return Section(self.name, self.title, [*self.remarks, *self.parts(records)])

@@ -1,4 +1,7 @@
-"""Figure 1: t-SNE of diffused features over T and over K, with the accuracy of each, on Cora."""
+"""Figure 1: t-SNE of diffused features over T and over K, with test accuracies, on Cora.
+
+Protocol: *published*, the authors' learning rate and weight decay at every T and K.
+"""
 
 from __future__ import annotations
 
@@ -8,66 +11,73 @@ from typing import Any
 import numpy as np
 
 from heatgraph.diffusion import diffuse
-from heatgraph.experiments.paper.experiment import Experiment, Materials, Scope
-from heatgraph.experiments.paper.fits import authors_dgc, parameters, row_scaled
+from heatgraph.experiments.paper.experiment import DatasetCache, Experiment, RunConfig
+from heatgraph.experiments.paper.fitting import (
+    estimator_parameters,
+    fit_authors_dgc,
+    with_scaled_rows,
+)
 from heatgraph.experiments.paper.settings import AUTHORS
-from heatgraph.experiments.results import Entry, Records
+from heatgraph.experiments.results import Records, Trial
 from heatgraph.report.document import Chart, Panel, Part, Scatter
 
 CORA = AUTHORS["cora"]
 TIMES = (0.0, 1.0, CORA.T, 15.0, 100.0)
 STEPS = (3, 4, 6, 20, CORA.K)
-# t-SNE reads this many principal components, as its authors advise.
+# Principal components that t-SNE reads, as its authors advise.
 COMPONENTS = 50
 QUICK_NODES = 700
 
 
-def _entry(T: float, K: int, nodes: int | None) -> Entry:
-    def run(materials: Materials) -> dict[str, Any]:
+def _trial(T: float, K: int, nodes: int | None) -> Trial:
+    def run(datasets: DatasetCache) -> dict[str, Any]:
         from sklearn.decomposition import PCA
         from sklearn.manifold import TSNE
 
-        data = materials.data("cora")
-        model = authors_dgc(data, T=T, K=K)
-        X = diffuse(row_scaled(data), scheme=model.scheme_)
-        drawn = np.random.default_rng(0).permutation(len(X))[:nodes]
-        X = PCA(COMPONENTS, random_state=0).fit_transform(X[drawn])
-        # Of the same size for every T, since what counts is which nodes are near each other.
+        data = datasets.load("cora")
+        model = fit_authors_dgc(data, T=T, K=K)
+        X = diffuse(with_scaled_rows(data), scheme=model.scheme_)
+        sample = np.random.default_rng(0).permutation(len(X))[:nodes]
+        X = PCA(COMPONENTS, random_state=0).fit_transform(X[sample])
+        # Features shrink as T grows; only relative distances matter.
         X /= np.abs(X).max()
         points = TSNE(2, init="pca", random_state=0).fit_transform(X)
         return {
             "accuracy": 100 * model.score(None, data.labels, data.split.test),
             "points": np.round(points, 2).tolist(),
-            "classes": np.asarray(data.labels)[drawn].tolist(),
+            "classes": np.asarray(data.labels)[sample].tolist(),
         }
 
-    return Entry(
+    return Trial(
         {"what": "t-SNE", "dataset": "cora", "protocol": "published", "T": T, "K": K,
          "nodes": nodes, "seed": 0},
         run,
-        parameters(CORA.classifier(0)) | {"components": COMPONENTS},
+        estimator_parameters(CORA.classifier(0)) | {"components": COMPONENTS},
     )  # fmt: skip
 
 
-def _entries(scope: Scope) -> list[Entry]:
-    nodes = QUICK_NODES if scope.quick else None
+def _trials(config: RunConfig) -> list[Trial]:
+    nodes = QUICK_NODES if config.quick else None
     settings = dict.fromkeys([(T, CORA.K) for T in TIMES] + [(CORA.T, K) for K in STEPS])
-    return [_entry(T, K, nodes) for T, K in settings]
+    return [_trial(T, K, nodes) for T, K in settings]
 
 
-def _panel(records: Records, T: float, K: int, title: str) -> list[Panel]:
+def _panels(records: Records, T: float, K: int, title: str) -> list[Panel]:
     return [
         Panel(
-            f"{title}: {done.result['accuracy']:.1f} %",
-            Scatter(np.array(done.result["points"], dtype=float), np.array(done.result["classes"])),
+            f"{title}: {record.result['accuracy']:.1f} %",
+            Scatter(
+                np.array(record.result["points"], dtype=float),
+                np.array(record.result["classes"]),
+            ),
         )
-        for done in records.where(T=T, K=K)
+        for record in records.where(T=T, K=K)
     ]
 
 
 def _parts(records: Records) -> Sequence[Part]:
-    over_T = [panel for T in TIMES for panel in _panel(records, T, CORA.K, f"T = {T:g}")]
-    over_K = [panel for K in STEPS for panel in _panel(records, CORA.T, K, f"K = {K}")]
+    over_T = [panel for T in TIMES for panel in _panels(records, T, CORA.K, f"T = {T:g}")]
+    over_K = [panel for K in STEPS for panel in _panels(records, CORA.T, K, f"K = {K}")]
     parts: list[Part] = []
     if over_T:
         caption = f"Features of Cora after a time T, in K = {CORA.K} steps, with test accuracy."
@@ -81,12 +91,12 @@ def _parts(records: Records) -> Sequence[Part]:
 FIGURE_1 = Experiment(
     "figure1",
     "Figure 1: diffused features, seen by t-SNE",
-    _entries,
+    _trials,
     _parts,
     [
-        "A point is a paper, its colour the field; above each picture T or K and the accuracy on "
-        "test nodes, with the authors' learning rate and weight decay (published protocol). With "
-        "too little time classes are mixed, with too much they run together again, and with too "
-        "few steps (here K = 3) features that differ across edges are amplified.",
+        "Points are papers, colours are classes; titles give T or K and the test accuracy, with "
+        "the authors' learning rate and weight decay (published protocol). With too small a T "
+        "classes are mixed, with too large a T they are over-smoothed, and with too few steps "
+        "(here K = 3) features that differ across edges are amplified.",
     ],
 )

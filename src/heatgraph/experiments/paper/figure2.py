@@ -1,4 +1,8 @@
-"""Figure 2: accuracy over steps, robustness to noise, and relative time of training."""
+"""Figure 2: accuracy over the number of steps, robustness to noise, and relative training time.
+
+Protocol: *published*. The accuracies are on Cora (steps) and on all citation graphs (noise), the
+times on Pubmed.
+"""
 
 from __future__ import annotations
 
@@ -9,141 +13,163 @@ from typing import Any
 from heatgraph.baselines.gnn.estimator import authors_network
 from heatgraph.baselines.gnn.recipes import recipe_for
 from heatgraph.datasets.noise import add_feature_noise
-from heatgraph.experiments.paper import times
-from heatgraph.experiments.paper.experiment import CITATIONS, NAMES, Experiment, Materials, Scope
-from heatgraph.experiments.paper.fits import authors_dgc, found, line, parameters, steps_entry
-from heatgraph.experiments.paper.published import only
+from heatgraph.experiments.paper.experiment import (
+    CITATION_GRAPHS,
+    DATASET_TITLES,
+    DatasetCache,
+    Experiment,
+    RunConfig,
+)
+from heatgraph.experiments.paper.fitting import (
+    accuracy_series,
+    estimator_parameters,
+    evaluate,
+    fit_authors_dgc,
+    steps_trial,
+)
+from heatgraph.experiments.paper.published import published_number
 from heatgraph.experiments.paper.settings import AUTHORS, authors_sgc
-from heatgraph.experiments.results import Entry, Records
+from heatgraph.experiments.paper.times import (
+    gcn_milliseconds,
+    stage_and_gcn_trials,
+    total_milliseconds,
+)
+from heatgraph.experiments.results import Records, Trial
 from heatgraph.report.document import Bars, Chart, Panel, Part
 
 STEPS = (2, 3, 4, 6, 8, 16, 32, 64, 125, 250, 500, 1000)
 TIMES = (1.0, 5.3, 10.0)
-# Of GCN. Its time grows with them, and beyond these there is nothing more to see.
+# Layers of GCN, whose time is proportional to them.
 LAYERS, QUICK_LAYERS = (2, 3, 4, 6, 8, 16, 32), (2, 8)
-# Standard deviations of noise, beside entries of scaled features of which most are zero.
+# Standard deviations of the noise added to scaled features, most of which are zero.
 NOISES = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
 QUICK_NOISES = (0.0, 0.01, 0.05)
 
 
-def _noise_entry(method: str, name: str, noise: float, seed: int) -> Entry:
-    def run(materials: Materials) -> dict[str, Any]:
-        data = add_feature_noise(materials.data(name), noise, seed)
+def _noise_trial(method: str, name: str, noise: float, seed: int) -> Trial:
+    def run(datasets: DatasetCache) -> dict[str, Any]:
+        data = add_feature_noise(datasets.load(name), noise, seed)
         split = data.split
         if method == "SGC":
             model = authors_sgc(seed, feature_scaling="none")
             model.fit(data.graph, data.labels, split.train, split.val)
         else:
-            model = authors_dgc(data, seed, feature_scaling="none")
-        return found(model, data)
+            model = fit_authors_dgc(data, seed, feature_scaling="none")
+        return evaluate(model, data)
 
-    return Entry(
+    return Trial(
         {"what": "noise", "method": method, "dataset": name, "protocol": "published",
          "noise": noise, "seed": seed},
         run,
-        parameters(authors_sgc(seed) if method == "SGC" else AUTHORS[name].classifier(seed)),
+        estimator_parameters(
+            authors_sgc(seed) if method == "SGC" else AUTHORS[name].classifier(seed)
+        ),
     )  # fmt: skip
 
 
-def _deep_gcn_entry(layers: int, seed: int) -> Entry:
-    """GCN of many layers on Cora, the rest as its authors have it."""
+def _deep_gcn_trial(layers: int, seed: int) -> Trial:
+    """GCN with its authors' settings on Cora but for the number of layers."""
 
-    def run(materials: Materials) -> dict[str, Any]:
-        data = materials.data("cora")
+    def run(datasets: DatasetCache) -> dict[str, Any]:
+        data = datasets.load("cora")
         model = authors_network("gcn", "cora", layers=layers, random_state=seed)
-        return found(model.fit(data.graph, data.labels, data.split.train, data.split.val), data)
+        return evaluate(model.fit(data.graph, data.labels, data.split.train, data.split.val), data)
 
     setting = {"what": "steps", "method": "GCN", "dataset": "cora", "protocol": "published",
                "K": layers, "seed": seed}  # fmt: skip
-    return Entry(setting, run, asdict(recipe_for("gcn", "cora")))
+    return Trial(setting, run, asdict(recipe_for("gcn", "cora")))
 
 
-def _step_entries(scope: Scope) -> list[Entry]:
-    seeds = min(scope.seeds, 2 if scope.quick else 5)
+def _step_trials(config: RunConfig) -> list[Trial]:
+    seeds = min(config.seeds, 2 if config.quick else 5)
     deep = [
-        _deep_gcn_entry(layers, seed)
-        for layers in (QUICK_LAYERS if scope.quick else LAYERS)
-        for seed in range(min(seeds, 1 if scope.quick else 3))
+        _deep_gcn_trial(layers, seed)
+        for layers in (QUICK_LAYERS if config.quick else LAYERS)
+        for seed in range(min(seeds, 1 if config.quick else 3))
     ]
     return deep + [
-        steps_entry(method, T, K, seed)
+        steps_trial(method, T, K, seed)
         for method, T in [("SGC", None), *(("DGC", T) for T in TIMES)]
         for K in STEPS
         for seed in range(seeds)
     ]
 
 
-def _noise_entries(scope: Scope) -> list[Entry]:
-    seeds = min(scope.seeds, 1 if scope.quick else 5)
+def _noise_trials(config: RunConfig) -> list[Trial]:
+    seeds = min(config.seeds, 1 if config.quick else 5)
     return [
-        _noise_entry(method, name, noise, seed)
-        for name in CITATIONS
+        _noise_trial(method, name, noise, seed)
+        for name in CITATION_GRAPHS
         for method in ("SGC", "DGC")
-        for noise in (QUICK_NOISES if scope.quick else NOISES)
+        for noise in (QUICK_NOISES if config.quick else NOISES)
         for seed in range(seeds)
     ]
 
 
-def _entries(scope: Scope) -> list[Entry]:
-    return [*_step_entries(scope), *_noise_entries(scope), *times.TABLE_5.entries(scope)]
+def _trials(config: RunConfig) -> list[Trial]:
+    return [*_step_trials(config), *_noise_trials(config), *stage_and_gcn_trials(config)]
 
 
 def _parts(records: Records) -> Sequence[Part]:
-    parts: list[Part] = []
+    return [*_steps_chart(records), *_noise_chart(records), *_relative_times(records)]
+
+
+def _steps_chart(records: Records) -> list[Part]:
     steps = records.where(what="steps")
     lines = []
     for method, T in [("SGC", None), *(("DGC", T) for T in TIMES)]:
         title = method if T is None else f"DGC, T = {T:g}"
         own = steps.where(method=method, T=T)
-        lines += line(title, [(K, own.where(K=K)) for K in STEPS])
-    lines += line("GCN", [(K, steps.where(method="GCN", K=K)) for K in LAYERS])
-    if lines:
-        panel = Panel("Cora, public split", lines, "steps K, or layers", "test accuracy (%)", "x")
-        caption = (
-            "Accuracy over the number of steps, or of layers for GCN. SGC is over-smoothed by "
-            "many, and GCN fails with few more than its authors take; DGC does neither."
-        )
-        parts.append(Chart("figure2-steps", caption, [panel], 1))
+        lines += accuracy_series(title, [(K, own.where(K=K)) for K in STEPS])
+    lines += accuracy_series("GCN", [(K, steps.where(method="GCN", K=K)) for K in LAYERS])
+    if not lines:
+        return []
+    panel = Panel("Cora, public split", lines, "steps K, or layers", "test accuracy (%)", "x")
+    caption = (
+        "Accuracy over the number of steps, or of layers for GCN. SGC is over-smoothed by many "
+        "steps, and GCN fails with few more layers than its authors take; DGC does neither."
+    )
+    return [Chart("figure2-steps", caption, [panel], 1)]
+
+
+def _noise_chart(records: Records) -> list[Part]:
     panels = []
-    for name in CITATIONS:
-        own = records.where(what="noise", dataset=name)
-        lines = [
-            series
-            for method in ("SGC", "DGC")
-            for series in line(method, [(n, own.where(method=method, noise=n)) for n in NOISES])
-        ]
+    for name in CITATION_GRAPHS:
+        lines = []
+        for method in ("SGC", "DGC"):
+            own = records.where(what="noise", dataset=name, method=method)
+            lines += accuracy_series(method, [(noise, own.where(noise=noise)) for noise in NOISES])
         if lines:
-            panels.append(Panel(NAMES[name], lines, "noise σ", "test accuracy (%)"))
-    if panels:
-        caption = "Accuracy with normal noise of standard deviation σ added to scaled features."
-        parts.append(Chart("figure2-noise", caption, panels))
-    parts += _relative_times(records)
-    return parts
+            panels.append(Panel(DATASET_TITLES[name], lines, "noise σ", "test accuracy (%)"))
+    if not panels:
+        return []
+    caption = "Accuracy with normal noise of standard deviation σ added to scaled features."
+    return [Chart("figure2-noise", caption, panels)]
 
 
 def _relative_times(records: Records) -> list[Part]:
-    """Total time of training in units of SGC's."""
+    """Times to preprocess and train, relative to SGC's."""
     bars = {
-        "SGC, K = 2,\nliteral steps": times.total(records, 2, "steps"),
-        "SGC, K = 2,\nat training nodes": times.total(records, 2, "rows"),
-        "DGC, K = 100,\nliteral steps": times.total(records, 100, "steps"),
-        "DGC, K = 100,\nChebyshev": times.total(records, 100, "Chebyshev"),
-        "DGC, K = 100,\nat training nodes": times.total(records, 100, "rows"),
+        "SGC, K = 2,\nliteral steps": total_milliseconds(records, 2, "steps"),
+        "SGC, K = 2,\nat training nodes": total_milliseconds(records, 2, "rows"),
+        "DGC, K = 100,\nliteral steps": total_milliseconds(records, 100, "steps"),
+        "DGC, K = 100,\nChebyshev": total_milliseconds(records, 100, "Chebyshev"),
+        "DGC, K = 100,\nat training nodes": total_milliseconds(records, 100, "rows"),
     }
-    done = {name: value for name, value in bars.items() if value is not None}
-    if len(done) < len(bars):
+    times = {name: value for name, value in bars.items() if value is not None}
+    if len(times) < len(bars):
         return []
-    gcn = times.gcn_milliseconds(records)
+    gcn = gcn_milliseconds(records)
     if gcn is not None:
-        done["GCN"] = gcn
-    unit = next(iter(done.values()))
-    content = Bars(list(done), [value / unit for value in done.values()])
+        times["GCN"] = gcn
+    unit = next(iter(times.values()))
+    content = Bars(list(times), [value / unit for value in times.values()])
     panel = Panel("Pubmed", content, "time in units of the first", log="x")
-    said = only(source="Figure 2 text", measure="total time, relative to SGC")
-    assert said is not None
+    printed = published_number(source="Figure 2 text", measure="total time, relative to SGC")
+    assert printed is not None
     caption = (
         "Time to preprocess and train, in units of SGC by literal steps; the paper has DGC at "
-        f"about {said.value:g} on a GPU, where training takes most of it, and GCN beyond 100."
+        f"about {printed.value:g} on a GPU, where training takes most of it, and GCN beyond 100."
     )
     return [Chart("figure2-time", caption, [panel], 1)]
 
@@ -151,7 +177,7 @@ def _relative_times(records: Records) -> list[Part]:
 FIGURE_2 = Experiment(
     "figure2",
     "Figure 2: many steps, noise, time",
-    _entries,
+    _trials,
     _parts,
     [
         "Published protocol. Over steps, SGC and DGC have the learning rate and weight decay of "

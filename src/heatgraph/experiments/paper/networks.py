@@ -1,4 +1,7 @@
-"""The non-linear rows of Tables 2 and 3: networks with their authors' settings (extra: gnn)."""
+"""The non-linear methods of Tables 2 and 3: networks with their authors' settings (extra: gnn).
+
+Protocol: *published*, with early stopping on validation nodes.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,19 @@ from typing import Any
 
 from heatgraph.baselines.gnn.estimator import authors_network
 from heatgraph.baselines.gnn.recipes import recipe_for
-from heatgraph.experiments.paper.comparison import accuracy_table
-from heatgraph.experiments.paper.experiment import CITATIONS, Experiment, Materials, Scope
-from heatgraph.experiments.paper.fits import found
-from heatgraph.experiments.results import Entry, Records
+from heatgraph.experiments.paper.accuracy_tables import accuracy_table
+from heatgraph.experiments.paper.experiment import (
+    CITATION_GRAPHS,
+    DatasetCache,
+    Experiment,
+    RunConfig,
+)
+from heatgraph.experiments.paper.fitting import evaluate
+from heatgraph.experiments.results import Records, Trial
 from heatgraph.report.document import Part
 
-# As the paper names them.
-PUBLIC = {
+# Networks by the names that the paper gives them.
+PUBLIC_SPLIT = {
     "GCN": "gcn",
     "GAT": "gat",
     "GraphSAGE": "graphsage-gcn",
@@ -34,43 +42,43 @@ SUPERVISED = {
     "JK-LSTM": "jknet-lstm",
     "APPNP": "appnp",
 }
-SEEDS = 5
+MAX_SEEDS = 5
 PROTOCOLS = {"published": "published"}
 
 
-def network_entry(method: str, network: str, name: str, split: str, seed: int) -> Entry:
-    """A network with its authors' settings, fitted once and judged on the test nodes."""
+def network_trial(method: str, network: str, name: str, split: str, seed: int) -> Trial:
+    """One fit of a network with its authors' settings, evaluated on the test nodes."""
 
-    def run(materials: Materials) -> dict[str, Any]:
-        data = materials.data(name, split, seed)
+    def run(datasets: DatasetCache) -> dict[str, Any]:
+        data = datasets.load(name, split, seed)
         model = authors_network(network, name, random_state=seed)
         model.fit(data.graph, data.labels, data.split.train, data.split.val)
-        return found(model, data) | {
+        return evaluate(model, data) | {
             "epochs": model.epochs_,
             "validation_accuracy": model.validation_accuracy_,
         }
 
     setting = {"method": method, "dataset": name, "protocol": "published", "split": split,
                "network": network, "seed": seed}  # fmt: skip
-    return Entry(setting, run, asdict(recipe_for(network, name)))
+    return Trial(setting, run, asdict(recipe_for(network, name)))
 
 
-def public_entries(scope: Scope) -> list[Entry]:
-    """Those of Table 2."""
-    return _entries(scope, PUBLIC, "public")
+def public_split_trials(config: RunConfig) -> list[Trial]:
+    """The networks of Table 2."""
+    return _trials(config, PUBLIC_SPLIT, "public")
 
 
-def supervised_entries(scope: Scope) -> list[Entry]:
-    """Those of Table 3."""
-    return _entries(scope, SUPERVISED, "fractions")
+def supervised_trials(config: RunConfig) -> list[Trial]:
+    """The networks of Table 3."""
+    return _trials(config, SUPERVISED, "fractions")
 
 
-def _entries(scope: Scope, methods: dict[str, str], split: str) -> list[Entry]:
-    """Every method in turn for each seed, so that a run that is stopped has some of all."""
+def _trials(config: RunConfig, methods: dict[str, str], split: str) -> list[Trial]:
+    """Trials with the seed in the outer loop, so that an interrupted run covers all methods."""
     return [
-        network_entry(method, network, name, split, seed)
-        for seed in range(1 if scope.quick else min(scope.seeds, SEEDS))
-        for name in (CITATIONS[:1] if scope.quick else CITATIONS)
+        network_trial(method, network, name, split, seed)
+        for seed in range(1 if config.quick else min(config.seeds, MAX_SEEDS))
+        for name in (CITATION_GRAPHS[:1] if config.quick else CITATION_GRAPHS)
         for method, network in methods.items()
     ]
 
@@ -78,31 +86,31 @@ def _entries(scope: Scope, methods: dict[str, str], split: str) -> list[Entry]:
 def _parts(records: Records) -> Sequence[Part]:
     public, supervised = records.where(split="public"), records.where(split="fractions")
     return [
-        accuracy_table("Public split", public, list(PUBLIC), PROTOCOLS, "Table 2"),
+        accuracy_table("Public split", public, list(PUBLIC_SPLIT), PROTOCOLS, "Table 2"),
         accuracy_table("Random 60/20/20 splits", supervised, list(SUPERVISED), PROTOCOLS,
                        "Table 3"),
     ]  # fmt: skip
 
 
-NETWORKS = Experiment(
+NETWORK_BASELINES = Experiment(
     "networks",
     "Tables 2 and 3: networks",
-    lambda scope: [*public_entries(scope), *supervised_entries(scope)],
+    lambda config: [*public_split_trials(config), *supervised_trials(config)],
     _parts,
     [
         "Non-linear methods on PyTorch Geometric's layers, with the settings of their authors "
         "(`heatgraph.baselines.gnn.recipes`), early stopping on validation nodes, and the weights "
-        "that were best there. This takes hours, so `all` leaves it out. Settings are those for "
-        "the public split also where 60 % of nodes are learned from. GraphSAGE has the mean over a "
-        "node and its neighbours, since the paper names no aggregator; JKNet has the maximum.",
+        "that were best there. This takes hours, so `all` leaves it out. The settings are those "
+        "for the public split, also with 60 % training nodes. GraphSAGE takes the mean over a node "
+        "and its neighbours, since the paper names no aggregator; JKNet takes the maximum.",
         "Where they differ by more than 1.5 points on the public split: CGNN and GCDE come out "
         "lower on Cora. For CGNN, a rate for each node as in its authors' code changes nothing, "
         "and their zeros and ones instead of scaled rows do worse. For GCDE, the smaller of its "
-        "authors' two learning rates with three times the epochs, and another start, change "
-        "nothing; their notebook looks at test accuracy while it trains, and that goes up and "
-        "down by three points. GWNN comes out lower on Citeseer: without biases, with kernels "
-        "whose rows sum to one, and with more patience it stays there, and only four times its "
-        "authors' weight decay helps, by half of the difference. Their code makes one run. "
-        "GraphSAGE on Pubmed comes out higher.",
+        "authors' two learning rates with three times the epochs, and another initialisation, "
+        "change nothing; their notebook looks at test accuracy while it trains, which varies by "
+        "three points. GWNN comes out lower on Citeseer: without biases, with kernels whose rows "
+        "sum to one, and with more patience it stays there, and only four times its authors' "
+        "weight decay helps, by half of the difference. Their code makes one run. GraphSAGE on "
+        "Pubmed comes out higher.",
     ],
 )

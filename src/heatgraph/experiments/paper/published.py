@@ -1,8 +1,8 @@
 """Every number that the paper prints, from ``published.csv``, which holds each of them once.
 
-Accuracies are in percent and times in milliseconds, as printed. Two rows of Table 2 deserve a word:
-those of label propagation have Cora and Citeseer exchanged against their source (Yang et al. 2016),
-and GWNN is spelled GWWN.
+Accuracies are in percent and times in milliseconds, as printed. Two rows of Table 2 differ from
+their sources: label propagation has Cora and Citeseer exchanged (Yang et al. 2016), and GWNN is
+spelled GWWN.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from importlib import resources
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedNumber:
     """A number that the paper prints.
 
-    `source` is a table or figure, `value` is None for what ran out of memory, and `spread` what
-    stands behind the plus-minus, if anything does.
+    `source` is a table or figure, `value` is None where the paper prints "OOM" (out of memory), and
+    `spread` is the number after the plus-minus sign, if any.
     """
 
     source: str
@@ -30,33 +30,33 @@ class Published:
     spread: float | None
 
 
-def published(**wanted: str) -> list[Published]:
-    """Numbers that the paper prints, those whose fields are as wanted.
+def published_numbers(**fields: str) -> list[PublishedNumber]:
+    """The numbers whose fields have these values, in the order of the paper.
 
     Examples
     --------
-    >>> (cora,) = published(source="Table 2", method="DGC", dataset="cora")
+    >>> (cora,) = published_numbers(source="Table 2", method="DGC", dataset="cora")
     >>> cora.value, cora.spread
     (83.3, 0.0)
     """
     return [
         number
-        for number in _numbers()
-        if all(getattr(number, name) == value for name, value in wanted.items())
+        for number in _read_csv()
+        if all(getattr(number, name) == value for name, value in fields.items())
     ]
 
 
-def only(**wanted: str) -> Published | None:
-    """The one number whose fields are as wanted; None if the paper prints none."""
-    numbers = published(**wanted)
+def published_number(**fields: str) -> PublishedNumber | None:
+    """The number whose fields have these values; None unless there is exactly one."""
+    numbers = published_numbers(**fields)
     return numbers[0] if len(numbers) == 1 else None
 
 
 @cache
-def _numbers() -> tuple[Published, ...]:
+def _read_csv() -> tuple[PublishedNumber, ...]:
     file = resources.files("heatgraph.experiments.paper") / "published.csv"
     return tuple(
-        Published(
+        PublishedNumber(
             row["source"],
             row["method"],
             row["dataset"],

@@ -1,6 +1,7 @@
-"""Running experiments and writing the report: what is done is kept, and not done again.
+"""Runs experiments and writes their report; stored results are not computed again.
 
-A folder holds ``results.json`` (see `results`), ``report.html``, ``report.md`` and ``figures``.
+The folder holds ``results.json`` (see `heatgraph.experiments.results`), ``report.html``,
+``report.md`` and ``figures``.
 """
 
 from __future__ import annotations
@@ -13,128 +14,127 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from heatgraph.errors import CollapseWarning, DownloadError, MissingExtraError, StabilityWarning
+from heatgraph.experiments.paper.accuracy_tables import LEGEND
 from heatgraph.experiments.paper.catalogue import EXPERIMENTS
-from heatgraph.experiments.paper.comparison import LEGEND
-from heatgraph.experiments.paper.experiment import Experiment, Materials, Scope
-from heatgraph.experiments.results import Entry, Results, circumstances
+from heatgraph.experiments.paper.experiment import DatasetCache, Experiment, RunConfig
+from heatgraph.experiments.results import ResultStore, Trial, runs_table
 from heatgraph.report.document import Document, Part, Section
 from heatgraph.report.folder import write_document
 
 TITLE = "Decoupled Graph Convolution, reproduced"
 
-# Called with an experiment, what is at work in it, how many entries are done, and of how many.
-Progress = Callable[[Experiment, str, int, int], None]
+# Called with an experiment, its current trial, and its finished and total trials.
+ExperimentProgress = Callable[[Experiment, str, int, int], None]
 
 
 @dataclass
-class Outcome:
-    """How far a run came: entries known before, run now, and left out."""
+class ReproductionStatus:
+    """Number of trials stored before and completed now, and the trials that could not be run."""
 
-    known: int = 0
-    done: int = 0
-    left_out: list[Entry] = field(default_factory=list)
+    stored: int = 0
+    completed: int = 0
+    skipped: list[Trial] = field(default_factory=list)
 
 
 def run_experiments(
-    chosen: list[Experiment],
-    scope: Scope,
-    results: Results,
-    progress: Progress | None = None,
+    experiments: list[Experiment],
+    config: RunConfig,
+    results: ResultStore,
+    progress: ExperimentProgress | None = None,
     *,
-    again: bool = False,
-) -> Outcome:
-    """Run every entry that is not in the results yet (or all, `again`), and add it to them.
+    rerun: bool = False,
+) -> ReproductionStatus:
+    """Run every trial without a stored result (all of them if `rerun`), and store the results.
 
-    An entry that cannot be run, for want of data, a library or memory, is left out, and the
-    results remember the reason.
+    A trial that lacks data, a library or memory is skipped, and the reason is stored.
     """
     report = progress or (lambda *_: None)
-    materials = Materials(scope.data)
-    outcome = Outcome()
+    datasets = DatasetCache(config.data)
+    status = ReproductionStatus()
     seen: set[str] = set()
-    for experiment in chosen:
-        entries = experiment.entries(scope)
-        for number, entry in enumerate(entries):
-            report(experiment, str(entry), number, len(entries))
-            if entry.key in seen:
+    for experiment in experiments:
+        trials = experiment.trials(config)
+        for number, trial in enumerate(trials):
+            report(experiment, str(trial), number, len(trials))
+            if trial.key in seen:
                 continue
-            seen.add(entry.key)
-            if entry in results and not again:
-                outcome.known += 1
+            seen.add(trial.key)
+            if trial in results and not rerun:
+                status.stored += 1
                 continue
             try:
-                _run(entry, materials, results)
+                _run_trial(trial, datasets, results)
             except (DownloadError, MissingExtraError, MemoryError) as error:
-                results.leave_out(entry, str(error) or "there was not enough memory.")
-                outcome.left_out.append(entry)
+                results.skip(trial, str(error) or "there was not enough memory.")
+                status.skipped.append(trial)
             else:
-                outcome.done += 1
-        report(experiment, "", len(entries), len(entries))
-    if outcome.left_out:
+                status.completed += 1
+        report(experiment, "", len(trials), len(trials))
+    if status.skipped:
         results.save()
-    return outcome
+    return status
 
 
-def _run(entry: Entry, materials: Materials, results: Results) -> None:
-    """Run an entry, on the same data as in earlier runs, and add it to the results."""
-    name = entry.setting["dataset"]
-    results.check_data(name, materials.digest(name))
+def _run_trial(trial: Trial, datasets: DatasetCache, results: ResultStore) -> None:
+    """Check that the data are those of earlier runs, run the trial and store its result."""
+    name = trial.setting["dataset"]
+    results.check_data(name, datasets.digest(name))
     started = time.perf_counter()
     with warnings.catch_warnings():
-        # What happens then is what some experiments are for.
+        # Some experiments show instability and over-smoothing on purpose.
         warnings.simplefilter("ignore", StabilityWarning)
         warnings.simplefilter("ignore", CollapseWarning)
-        found = entry.run(materials)
-    results.add(entry, found, time.perf_counter() - started)
+        result = trial.run(datasets)
+    results.add(trial, result, time.perf_counter() - started)
 
 
-def write_report(folder: Path, scope: Scope, results: Results) -> Document:
-    """Write what is known within a scope as a page and as Markdown, with its figures."""
-    sections, entries = [], []
+def write_report(folder: Path, config: RunConfig, results: ResultStore) -> Document:
+    """Write a report of all results within `config` as HTML and Markdown, with its figures."""
+    sections, trials = [], []
     for experiment in EXPERIMENTS.values():
-        listed = experiment.entries(scope)
-        if any(entry in results or results.why_not(entry) for entry in listed):
-            sections.append(_section(experiment, listed, scope, results))
-            entries += listed
-    runs = results.runs_of(entries)
-    document = Document(TITLE, [*_preface(scope), circumstances(runs)], sections)
+        own = experiment.trials(config)
+        if any(trial in results or results.skip_reason(trial) for trial in own):
+            sections.append(_section(experiment, own, config, results))
+            trials += own
+    runs = results.runs_of(trials)
+    document = Document(TITLE, [*_preface(config), runs_table(runs)], sections)
     write_document(document, folder)
     return document
 
 
 def _section(
-    experiment: Experiment, entries: list[Entry], scope: Scope, results: Results
+    experiment: Experiment, trials: list[Trial], config: RunConfig, results: ResultStore
 ) -> Section:
-    """What the report says of an experiment: how to run it, what is missing, what was found."""
-    section = experiment.section(results.of([*entries, *experiment.beside(scope)]))
-    parts: list[Part] = [f"`{command(experiment.name, scope)}`", *section.parts]
-    missing = [entry for entry in entries if entry not in results]
+    """An experiment's section: the command to run it, its results, and what is missing."""
+    section = experiment.section(results.records([*trials, *experiment.related_trials(config)]))
+    parts: list[Part] = [f"`{command_line(experiment.name, config)}`", *section.parts]
+    missing = [trial for trial in trials if trial not in results]
     if missing:
-        parts.append(f"**Not run:** {len(missing)} of {len(entries)} entries.")
-        for reason, count in reasons(missing, results).items():
+        parts.append(f"**Not run:** {len(missing)} of {len(trials)} entries.")
+        for reason, count in skip_reasons(missing, results).items():
             parts.append(f"{count} of them: {reason}")
     return Section(section.name, section.title, parts)
 
 
-def reasons(entries: list[Entry], results: Results) -> dict[str, int]:
-    """Why entries could not be run, and how many for each reason."""
-    return dict(Counter(filter(None, map(results.why_not, entries))))
+def skip_reasons(trials: list[Trial], results: ResultStore) -> dict[str, int]:
+    """Reasons why trials could not be run, with the number of trials for each."""
+    return dict(Counter(filter(None, map(results.skip_reason, trials))))
 
 
-def command(name: str, scope: Scope) -> str:
-    """What to type for an experiment."""
-    quick = " --quick" if scope.quick else ""
-    return f"heatgraph paper {name} --seeds {scope.seeds}{quick}"
+def command_line(name: str, config: RunConfig) -> str:
+    """The command that runs an experiment."""
+    quick = " --quick" if config.quick else ""
+    return f"heatgraph paper {name} --seeds {config.seeds}{quick}"
 
 
-def _preface(scope: Scope) -> list[Part]:
-    less = "This is a quick run: fewer seeds, splits and points. " if scope.quick else ""
+def _preface(config: RunConfig) -> list[Part]:
+    quick = "This is a quick run: fewer seeds, splits and points. " if config.quick else ""
     return [
         "Every table, figure and theorem of *Dissecting the Diffusion Process in Linear Graph "
-        "Convolutional Networks* (Wang, Wang, Yang and Lin, NeurIPS 2021) beside what heatgraph "
-        "finds. Two protocols, always named: *published* has settings that authors give; in "
-        "*validated*, whatever is chosen is chosen on validation nodes or folds, and nothing on "
-        "test nodes. Each section says what is chosen. "
-        f"{less}Numbers are in `results.json`, each with its setting, seed, versions and machine.",
+        "Convolutional Networks* (Wang, Wang, Yang and Lin, NeurIPS 2021) beside the results of "
+        "heatgraph. Two protocols, always named: *published* has the authors' settings; in "
+        "*validated*, all settings are chosen on validation nodes or folds, and none on test "
+        "nodes. Each section says which settings are chosen. "
+        f"{quick}Numbers are in `results.json`, each with its setting, seed, versions and machine.",
         LEGEND,
     ]

@@ -1,10 +1,11 @@
-"""The settings that authors give, for the *published* protocol.
+"""The authors' settings of DGC and SGC, for the *published* protocol.
 
-Those of DGC are in its authors' code. The paper prints T rounded and a learning rate of 0.2, which
-the code has not, and says that weight decay was tuned with 10,000 trials. The code reads no
-validation data, so that a choice by test nodes cannot be excluded. Those of SGC are from its paper
-and code: two steps, and the weight decay that is best on validation nodes out of 60 between 1e-10
-and 1e-4.
+DGC's are those in its authors' code. The paper prints T rounded, and a learning rate of 0.2, which
+the code does not use; it says that weight decay was tuned with 10,000 trials. The code reads no
+validation data, so selection on test nodes cannot be excluded. SGC's are from its paper and code:
+K = 2, and the weight decay that is best on validation nodes out of 60 between 1e-10 and 1e-4.
+
+Settings of the networks are in `heatgraph.baselines.gnn.recipes`.
 """
 
 from __future__ import annotations
@@ -17,34 +18,34 @@ import numpy as np
 from heatgraph.baselines.schemes import sgc
 from heatgraph.learning.classifier import DGCClassifier
 
-# As the papers of SGC and DGC print them.
+# As printed in the papers of SGC and DGC.
 LEARNING_RATE, EPOCHS = 0.2, 100
 SGC_STEPS = 2
 SGC_WEIGHT_DECAYS = np.logspace(-10, -4, 60).tolist()
 
-# What both do to features, and how they train.
+# Feature scaling and training, the same for both.
 TRAINING: dict[str, Any] = {"feature_scaling": "rows", "solver": "adam", "epochs": EPOCHS}
 
 
 @dataclass(frozen=True)
 class AuthorsSetting:
-    """What the code of DGC's authors has for a data set."""
+    """Setting for a data set in the code of DGC's authors."""
 
     T: float
     K: int
     learning_rate: float
     weight_decay: float
 
-    def classifier(self, seed: int | None = None, **changed: Any) -> DGCClassifier:
-        """DGC with this setting, but for what is changed."""
-        given = {
+    def classifier(self, seed: int | None = None, **overrides: Any) -> DGCClassifier:
+        """DGC with this setting; `overrides` are parameters of the classifier."""
+        setting = {
             "T": self.T,
             "K": self.K,
             "learning_rate": self.learning_rate,
             "weight_decay": self.weight_decay,
             "random_state": seed,
         }
-        return DGCClassifier(**(TRAINING | given | changed))
+        return DGCClassifier(**(TRAINING | setting | overrides))
 
 
 AUTHORS = {
@@ -54,12 +55,12 @@ AUTHORS = {
 }
 
 
-def authors_sgc(seed: int | None = None, **changed: Any) -> DGCClassifier:
-    """SGC with its authors' setting, but for what is changed; weight decay is chosen in `fit`."""
-    given = {
+def authors_sgc(seed: int | None = None, **overrides: Any) -> DGCClassifier:
+    """SGC with its authors' setting; `fit` chooses the weight decay."""
+    setting = {
         "K": SGC_STEPS,
         "learning_rate": LEARNING_RATE,
         "weight_decay": SGC_WEIGHT_DECAYS,
         "random_state": seed,
     }
-    return sgc(**(TRAINING | given | changed))
+    return sgc(**(TRAINING | setting | overrides))

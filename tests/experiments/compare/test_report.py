@@ -1,0 +1,90 @@
+"""The report of a comparison, and its files."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from heatgraph.experiments.compare import comparison as comparison_module
+from heatgraph.experiments.compare.comparison import Comparison, run_comparison
+from heatgraph.experiments.compare.report import (
+    CSV_FILE,
+    JSON_FILE,
+    RUNS_FILE,
+    comparison_document,
+    write_comparison,
+)
+from heatgraph.experiments.compare.splits import comparison_splits
+from heatgraph.experiments.compare.subprocess_runs import SubprocessRunError
+from heatgraph.experiments.compare.summary import summarize_methods
+from heatgraph.report.folder import MARKDOWN, PAGE
+from heatgraph.report.markdown import to_markdown
+
+pytestmark = pytest.mark.usefixtures("jobs")
+
+
+def report_text(comparison, results):
+    rows = summarize_methods(comparison, results)
+    return to_markdown(comparison_document(comparison, results, rows))
+
+
+def test_files(data, store, tmp_path):
+    comparison, results = Comparison(["dgc", "features"], data, data.splits), store()
+    run_comparison(comparison, results)
+    document = write_comparison(tmp_path, comparison, results)
+    assert document.title == "Methods compared on planted"
+    with open(tmp_path / CSV_FILE, encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    content = json.loads((tmp_path / JSON_FILE).read_text())
+    assert [row["method"] for row in table] == ["dgc", "features"]
+    assert content["methods"][0]["accuracy"] == float(table[0]["accuracy"])
+    with open(tmp_path / RUNS_FILE, encoding="utf-8") as file:
+        assert [row["split"] for row in csv.DictReader(file)] == ["own", "own"]
+    page = (tmp_path / PAGE).read_text(encoding="utf-8")
+    assert "Features alone" in page
+    assert "data:image/svg+xml" in page
+    assert (tmp_path / MARKDOWN).read_text(encoding="utf-8") == to_markdown(document)
+    assert (tmp_path / "figures" / "accuracy-over-time.png").stat().st_size > 5000
+
+
+def test_failed_methods_have_a_row_and_a_reason(data, store):
+    comparison, results = Comparison(["dgc", "sgc"], data, data.splits), store()
+    results.skip(comparison.trials("sgc")[0], "the process crashed (SIGSEGV).")
+    text = report_text(comparison, results)
+    assert "| SGC | validated | – (failed) |" in text
+    assert "**SGC** failed: the process crashed (SIGSEGV)." in text
+    run_comparison(comparison, results)
+    assert "SIGSEGV" not in report_text(comparison, results)
+
+
+def test_missing_runs_are_counted(data, store):
+    comparison, results = Comparison(["dgc"], data, comparison_splits(data, 3)), store()
+    trial = comparison.trials("dgc")[0]
+    results.add(trial, trial.run(lambda *_: None), 0.0)
+    assert "(n = 1 of 3)" in report_text(comparison, results)
+
+
+def test_nothing_but_failures(data, store, tmp_path, monkeypatch):
+    def fail(job, report):
+        raise SubprocessRunError("no.")
+
+    monkeypatch.setattr(comparison_module, "run_in_subprocess", fail)
+    comparison, results = Comparison(["dgc", "features"], data, data.splits), store()
+    run_comparison(comparison, results)
+    document = write_comparison(tmp_path, comparison, results)
+    assert not document.sections[0].charts
+    assert (tmp_path / RUNS_FILE).read_text() == "\n"
+
+
+def test_the_protocol_without_validation_nodes(data, store):
+    splits = {"own": replace(data.split, val=np.empty(0, dtype=int))}
+    text = report_text(Comparison(["dgc"], data, splits), store())
+    assert "cross-validation, since there are no validation nodes" in text
+
+
+def test_noise_is_reported(data, store):
+    comparison, results = Comparison(["dgc"], data, data.splits, seeds=2, noise=0.5), store()
+    assert run_comparison(comparison, results).completed == 2
+    assert "standard deviation 0.5 was added" in report_text(comparison, results)
