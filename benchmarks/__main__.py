@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks import before_after
 from benchmarks.jobs import LIMIT
 from benchmarks.report import BENCHMARKS, show, write_report
 from benchmarks.rounds import chosen, run_benchmark
@@ -38,6 +39,9 @@ def read_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["before-after"]:
+        before_after.main(sys.argv[2:])
+        return
     arguments = read_arguments()
     names = arguments.names or NAMES
     for name in names:

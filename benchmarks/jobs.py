@@ -18,7 +18,8 @@ class Job:
 
     Jobs of the same `work` are compared with each other. `kind` is what is done (a function of
     `benchmarks.work`, or "command"), `data` the name of a workload and `settings` are what the work
-    depends on. A job that is not `compared` stands in the table for information.
+    depends on. A job that is not `compared` stands in the table for information. `checkout` is the
+    folder of another heatgraph, whose sources are imported instead of those beside this package.
     """
 
     work: str
@@ -30,6 +31,7 @@ class Job:
     limit: float = LIMIT
     compared: bool = True
     checked: bool = True
+    checkout: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

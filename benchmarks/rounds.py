@@ -44,24 +44,10 @@ def run_benchmark(
 ) -> Results:
     """Run jobs for so many rounds; workloads are kept in `folder`."""
     folders, missing = _workloads(jobs, folder)
-    rows = [Row.of(job) for job in jobs]
-    for row in rows:
-        row.failed = missing.get(row.data, "")
     bandwidth = run_worker(Job("", "machine", ""), "", "")
     described = describe_run(command)
     described["versions"] |= _versions()
-    with tempfile.TemporaryDirectory() as name:
-        samples = {
-            place: Path(name, f"{place}.npy") for place, job in enumerate(jobs) if job.checked
-        }
-        for turn in range(rounds):
-            for place, (job, row) in enumerate(zip(jobs, rows, strict=True)):
-                if row.failed:
-                    continue
-                sample = samples.get(place) if turn == 0 else None
-                row.add(take_turn(job, folders.get(job.data), sample))
-                _tell(f"round {turn + 1} of {rounds}", row)
-        check(rows, samples, folders)
+    rows = run_rounds(jobs, rounds, folders, missing)
     results = Results(
         benchmark.name,
         described,
@@ -76,11 +62,33 @@ def run_benchmark(
     return results
 
 
+def run_rounds(
+    jobs: list[Job], rounds: int, folders: dict[str, Path], missing: dict[str, str]
+) -> list[Row]:
+    """Run every job once in each round; `missing` says why a workload has no folder."""
+    rows = [Row.of(job) for job in jobs]
+    for row in rows:
+        row.failed = missing.get(row.data, "")
+    with tempfile.TemporaryDirectory() as name:
+        samples = {
+            place: Path(name, f"{place}.npy") for place, job in enumerate(jobs) if job.checked
+        }
+        for turn in range(rounds):
+            for place, (job, row) in enumerate(zip(jobs, rows, strict=True)):
+                if row.failed:
+                    continue
+                sample = samples.get(place) if turn == 0 else None
+                row.add(take_turn(job, folders.get(job.data), sample))
+                _tell(f"round {turn + 1} of {rounds}", row)
+        check(rows, samples, folders)
+    return rows
+
+
 def take_turn(job: Job, folder: Path | None, sample: Path | None) -> dict[str, Any]:
     """What a job comes to, by whatever kind of process."""
     if job.kind == "command":
         return run_command(job)
-    return run_worker(job, str(folder), "" if sample is None else str(sample))
+    return run_worker(job, str(folder or ""), "" if sample is None else str(sample))
 
 
 def run_worker(job: Job, folder: str, sample: str) -> dict[str, Any]:
@@ -88,6 +96,8 @@ def run_worker(job: Job, folder: str, sample: str) -> dict[str, Any]:
     environment = dict(os.environ)
     if job.threads is not None:
         environment |= dict.fromkeys(THREAD_VARIABLES, str(job.threads))
+    if job.checkout:
+        environment["PYTHONPATH"] = str(Path(job.checkout, "src"))
     try:
         done = subprocess.run(
             command,

@@ -1,13 +1,12 @@
 """What is timed, by the kind of job: everything before it is set up, and nothing after it counts.
 
-Each function takes a job and a workload, sets up what its peer needs, and gives a `Work`.
+Each function takes a job and a workload, sets up what its peer needs, and gives a `Task`.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,45 +16,18 @@ import scipy.sparse as sp
 import heatgraph as hg
 from benchmarks import ours, peers
 from benchmarks.jobs import OURS, Job
+from benchmarks.tasks import Outcome, Task
 from benchmarks.workloads import SAMPLED_COLUMNS, Workload
 
 
-@dataclass
-class Outcome:
-    """What a run came to. `seconds` is given where they are estimated, and `note` says how."""
-
-    value: Any
-    seconds: float | None = None
-    note: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is timed, and what is known of it before.
-
-    `sample` takes what peers have to agree on out of a value. Work that is `patient` stops by
-    itself near the limit, so that it is given more time than that. Work that does not set all up
-    before it runs has no memory to compare.
-    """
-
-    run: Callable[[], Outcome]
-    sample: Callable[[Any], np.ndarray] | None = None
-    products: int | None = None
-    moved: int | None = None
-    planned_memory: int | None = None
-    patient: bool = True
-    sets_up_before: bool = True
-
-
-def product(job: Job, data: Workload) -> Work:
+def product(job: Job, data: Workload) -> Task:
     """One product S X with dense features."""
     X = data.dense()
     facts = {"reference": {"what": "product"}}
     if job.peer == OURS:
         graph, out = data.graph(X), np.empty_like(X)
         plan = ours.product_plan(graph, out)
-        return Work(
+        return Task(
             lambda: Outcome(ours.one_product(graph, out, job.threads), facts=facts),
             _sampler(data),
             plan.products,
@@ -63,7 +35,7 @@ def product(job: Job, data: Workload) -> Work:
         )
     multiplier = peers.MULTIPLIERS[job.peer](data.S())
     laid = multiplier.lay(X)
-    return Work(
+    return Task(
         lambda: Outcome(multiplier.times(laid), facts=facts),
         _sampler(data, multiplier.back),
         1,
@@ -72,7 +44,7 @@ def product(job: Job, data: Workload) -> Work:
     )
 
 
-def diffusion(job: Job, data: Workload) -> Work:
+def diffusion(job: Job, data: Workload) -> Task:
     """A diffusion of dense features for a time T: in K steps, or by the heat kernel."""
     T, K, tol = (job.settings.get(name) for name in ("T", "K", "tol"))
     if job.peer.startswith(OURS):
@@ -91,17 +63,17 @@ def diffusion(job: Job, data: Workload) -> Work:
         return Outcome(taken.value, taken.seconds, note, facts)
 
     moved = K * _moved(data, multiplier.bytes_per_entry, 4)
-    return Work(run, _sampler(data, multiplier.back), K, moved)
+    return Task(run, _sampler(data, multiplier.back), K, moved)
 
 
-def _our_diffusion(job: Job, data: Workload, T: float, K: int | None, tol: float) -> Work:
+def _our_diffusion(job: Job, data: Workload, T: float, K: int | None, tol: float) -> Task:
     graph = data.graph(data.dense())
     settings = {"T": T, "K": K, "tol": tol, "n_threads": job.threads}
     plan = hg.plan(graph, **settings)
     reference = {"what": "heat", "T": T}
     if K is not None:
         reference = {"what": "euler", "T": T, "K": K, "steps": K}
-    return Work(
+    return Task(
         lambda: Outcome(hg.diffuse(graph, **settings), facts={"reference": reference}),
         _sampler(data),
         plan.products,
@@ -110,7 +82,7 @@ def _our_diffusion(job: Job, data: Workload, T: float, K: int | None, tol: float
     )
 
 
-def _filter(job: Job, data: Workload, T: float, tol: float) -> Work:
+def _filter(job: Job, data: Workload, T: float, tol: float) -> Task:
     degree = _degree(T, tol)
     filtered = peers.FILTERS[job.peer](data, T, degree)
     X = data.dense().astype(filtered.dtype)
@@ -132,15 +104,15 @@ def _filter(job: Job, data: Workload, T: float, tol: float) -> Work:
     if filtered.products is not None:
         size = np.dtype(filtered.dtype).itemsize
         moved = filtered.products * _moved(data, 4 + size, size)
-    return Work(run, _sampler(data), filtered.products, moved, patient=filtered.by_columns)
+    return Task(run, _sampler(data), filtered.products, moved, patient=filtered.by_columns)
 
 
-def training_rows(job: Job, data: Workload) -> Work:
+def training_rows(job: Job, data: Workload) -> Task:
     """A diffusion whose result is wanted at the training nodes alone; features stay sparse."""
     graph, train = data.graph(), data.split.train
     T, K = job.settings["T"], job.settings["K"]
     plan = hg.plan(graph, T, K, rows=train)
-    return Work(
+    return Task(
         lambda: Outcome(hg.diffuse(graph, T, K, rows=train)),
         None,
         plan.products,
@@ -149,12 +121,12 @@ def training_rows(job: Job, data: Workload) -> Work:
     )
 
 
-def grid(job: Job, data: Workload) -> Work:
+def grid(job: Job, data: Workload) -> Task:
     """Fifty times T at once, at training and validation nodes."""
     graph, schemes = data.graph(), ours.grid(job.settings["T"])
     rows = np.concatenate([data.split.train, data.split.val])
     plan = hg.plan(graph, scheme=schemes, rows=rows)
-    return Work(
+    return Task(
         lambda: Outcome(hg.diffuse_many(graph, schemes, rows=rows)),
         None,
         plan.products,
@@ -163,7 +135,7 @@ def grid(job: Job, data: Workload) -> Work:
     )
 
 
-def out_of_core(job: Job, data: Workload) -> Work:
+def out_of_core(job: Job, data: Workload) -> Task:
     """A diffusion of features in a file into another file, within a budget."""
     graph = data.graph(mapped=True)
     folder = tempfile.TemporaryDirectory(dir=data.folder.parent, prefix=".out-")
@@ -176,10 +148,10 @@ def out_of_core(job: Job, data: Workload) -> Work:
         return Outcome(ours.diffuse_to_file(graph, path, budget, **settings), facts=facts)
 
     plan = hg.plan(graph, memory_budget=budget, out=Path(folder.name, "X_T.npy"), **settings)
-    return Work(run, _sampler(data), plan.products, plan.bytes_moved)
+    return Task(run, _sampler(data), plan.products, plan.bytes_moved)
 
 
-def fit(job: Job, data: Workload) -> Work:
+def fit(job: Job, data: Workload) -> Task:
     """Fit and predict every node, with the authors' setting for a citation graph."""
     from heatgraph.experiments.paper.settings import AUTHORS
     from heatgraph.learning._softmax_regression import initial_weights
@@ -189,7 +161,7 @@ def fit(job: Job, data: Workload) -> Work:
     if job.peer == OURS:
         graph = data.graph()
         classifier = ours.published_classifier(job.settings["setting"])
-        return Work(
+        return Task(
             lambda: Outcome(classifier.fit(graph, labels, train=train).predict()), np.asarray
         )
     import torch
@@ -210,10 +182,10 @@ def fit(job: Job, data: Workload) -> Work:
         with torch.no_grad():
             return Outcome(model(X_T).argmax(dim=1).numpy())
 
-    return Work(run, np.asarray)
+    return Task(run, np.asarray)
 
 
-def search(job: Job, data: Workload) -> Work:
+def search(job: Job, data: Workload) -> Task:
     """The whole search, on validation nodes, and what it settles on fitted."""
     graph, labels, split = data.graph(), data.labels, data.split
 
@@ -221,17 +193,17 @@ def search(job: Job, data: Workload) -> Work:
         model = hg.DGCClassifier().fit(graph, labels, train=split.train, val=split.val)
         return Outcome(model, facts={"settings": len(model.search_), "T": float(model.T_)})
 
-    return Work(run, patient=False)
+    return Task(run, patient=False)
 
 
-def inductive(job: Job, data: Workload) -> Work:
+def inductive(job: Job, data: Workload) -> Task:
     """Fit on the graph of the training nodes, and predict the test nodes in the whole graph."""
     if job.peer.startswith(OURS):
         return _our_inductive(job, data)
     return _published_inductive(job, data)
 
 
-def _our_inductive(job: Job, data: Workload) -> Work:
+def _our_inductive(job: Job, data: Workload) -> Task:
     graph, labels, split = data.graph(data.dense()), data.labels, data.split
     model = ours.inductive_classifier(job.settings["protocol"])
 
@@ -245,10 +217,10 @@ def _our_inductive(job: Job, data: Workload) -> Work:
         }
         return Outcome(predicted, facts=facts)
 
-    return Work(run, patient=False)
+    return Task(run, patient=False)
 
 
-def _published_inductive(job: Job, data: Workload) -> Work:
+def _published_inductive(job: Job, data: Workload) -> Task:
     """K steps on either graph, of which a few are taken, and the head that the authors train."""
     import torch
 
@@ -279,7 +251,7 @@ def _published_inductive(job: Job, data: Workload) -> Work:
         note = "" if least == K else f"extrapolated from {least} of {K} steps on either graph"
         return Outcome(None, spent + seconds, note, {"settings": 1})
 
-    return Work(run, sets_up_before=False)
+    return Task(run, sets_up_before=False)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -315,7 +287,7 @@ def _moved(data: Workload, bytes_per_entry: int, item: int) -> int:
     return entries * bytes_per_entry + d * item * (entries + n)
 
 
-WORK: dict[str, Callable[[Job, Workload], Work]] = {
+WORK: dict[str, Callable[[Job, Workload], Task]] = {
     "product": product,
     "diffusion": diffusion,
     "training rows": training_rows,

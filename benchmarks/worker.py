@@ -18,16 +18,19 @@ import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.jobs import Job
-from benchmarks.workloads import Workload, write
-from heatgraph import make_block_graph
+
+if TYPE_CHECKING:
+    from benchmarks.workloads import Workload
 
 # Seconds that a turn lasts at least: quick work is repeated.
 SHORT = 0.5
@@ -103,36 +106,53 @@ def settle_memory(size: int) -> None:
         np.ones(size, dtype=np.int8)
 
 
-def warm_up(job: Job, like: Workload) -> None:
-    """Pass a tiny graph by the same work."""
+def find_task(job: Job) -> Callable[[Job, Any], Any]:
+    """The function that sets a job up: "module:function", or a kind that `work` lists."""
+    module, _, name = job.kind.rpartition(":")
+    if module:
+        return getattr(import_module(module), name)
+    from benchmarks.work import WORK
+
+    return WORK[job.kind]
+
+
+def warm_up(job: Job, like: Workload | None) -> None:
+    """Run the task untimed, so that imports and compilation are in nobody's time.
+
+    A task on a workload gets a tiny graph; one that brings its own data runs once as a whole.
+    """
+    task = find_task(job)
+    if like is None:
+        task(job, None).run()
+        return
+    from benchmarks.workloads import Workload, write
+    from heatgraph import make_block_graph
+
     small = make_block_graph(60, 200, 3, 8)
     if like.is_sparse:
         words = sp.csr_array(np.abs(small.graph.features))
         small = replace(small, graph=small.graph.with_features(words))
-    from benchmarks.work import WORK
-
     with tempfile.TemporaryDirectory() as folder:
         write(small, Path(folder))
-        WORK[job.kind](job, Workload(Path(folder))).run()
+        task(job, Workload(Path(folder))).run()
 
 
-def measure(job: Job, data: Workload, sample: Path | None) -> dict[str, Any]:
-    from benchmarks.work import WORK, Outcome
-
+def measure(job: Job, data: Workload | None, sample: Path | None) -> dict[str, Any]:
     warm_up(job, data)
     start = time.perf_counter()
-    work = WORK[job.kind](job, data)
+    work = find_task(job)(job, data)
     setup = time.perf_counter() - start
-    settle_memory(min(MOST_TOUCHED, TOUCHED * data.about["feature_bytes"]))
+    if data is not None:
+        settle_memory(min(MOST_TOUCHED, TOUCHED * data.about["feature_bytes"]))
     fresh = forget_peak()
     before, own_before = status("VmRSS"), status("RssAnon")
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, job.limit * (PATIENCE if work.patient else 1))
     seconds: list[float] = []
-    outcome = Outcome(None)
+    outcome = None
     with Private() as private:
-        while not seconds or (sum(seconds) < SHORT and outcome.seconds is None):
-            outcome.value = None
+        while outcome is None or (sum(seconds) < SHORT and outcome.seconds is None):
+            outcome = None
             start = time.perf_counter()
             outcome = work.run()
             seconds.append(time.perf_counter() - start)
@@ -159,6 +179,14 @@ def measure(job: Job, data: Workload, sample: Path | None) -> dict[str, Any]:
     }
 
 
+def open_workload(folder: str) -> Workload | None:
+    if not folder:
+        return None
+    from benchmarks.workloads import Workload
+
+    return Workload(Path(folder))
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no part of the answer
@@ -172,7 +200,7 @@ def main() -> None:
 
             answer = bandwidths()
         else:
-            answer = measure(job, Workload(Path(sys.argv[2])), Path(sample) if sample else None)
+            answer = measure(job, open_workload(sys.argv[2]), Path(sample) if sample else None)
     except ImportError as error:
         answer = {"failed": f"not installed ({error.name or error})"}
     except MemoryError:
