@@ -1,7 +1,8 @@
 """Two checkouts of heatgraph in one interleaved run: ``python -m benchmarks before-after``.
 
 Each measurement is a process of its own that imports heatgraph from one of the checkouts. Tasks use
-the public API alone, so that a checkout may arrange its modules in any way.
+the public API alone, so that the other checkout may have other modules. Its processes import this
+module, which is why nothing of heatgraph is imported at the top, nor what imports it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.jobs import OURS, Job
-from benchmarks.rows import Row
-from benchmarks.tasks import Outcome, Task
+from benchmarks.benchmark import OURS, Job, Outcome, Task
+
+if TYPE_CHECKING:
+    from benchmarks.results import Row
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 600.0
@@ -56,15 +58,14 @@ def _first_values(X: Any) -> Any:
 
 
 def list_jobs(base: Path, folder: str) -> list[Job]:
-    """Every workload with the checkout at `base`, then with this one."""
+    """Each work with the checkout at `base`, then with this one."""
     from heatgraph.experiments.paper.settings import AUTHORS, TRAINING
 
     def compare(work: str, task: Callable[..., Task], dataset: str, **settings: Any) -> list[Job]:
         settings |= {"dataset": dataset, "folder": folder}
-        kind = f"{__name__}:{task.__name__}"
         checkouts = {f"heatgraph at {base}": base, OURS: ROOT}
         return [
-            Job(work, kind, peer, settings=settings, limit=LIMIT, checkout=str(path))
+            Job(work, task, peer, settings=settings, limit=LIMIT, checkout=str(path))
             for peer, path in checkouts.items()
         ]
 
@@ -85,28 +86,20 @@ def list_jobs(base: Path, folder: str) -> list[Job]:
     return jobs + compare("Search: Cora", fit, "cora", parameters={}, search=True)
 
 
-def write_table(rows: list[Row]) -> str:
-    """Medians of each workload before and after, and their ratio (below 1: faster now)."""
-    head = f"{'':<28}{'before':>28}{'after':>28}{'after / before':>16}  same result"
-    lines = [head]
+def format_table(rows: list[Row]) -> str:
+    """Medians of each work before and after, their ratio, and whether results are the same."""
+    lines = [f"{'':<28}{'before':>32}{'after':>32}{'after / before':>16}  same result"]
     for before, after in zip(rows[::2], rows[1::2], strict=True):
-        cells = [_seconds(row) for row in (before, after)]
-        ratio, same = "", ""
+        times = [row.format_time() if row.turns else row.failed for row in (before, after)]
+        ratio, agreement = "", ""
         if before.turns and after.turns:
             ratio = f"{after.seconds / before.seconds:.3f}"
-            same = _describe_agreement(before)
-        lines.append(f"{after.work:<28}{cells[0]:>28}{cells[1]:>28}{ratio:>16}  {same}")
+            agreement = _format_agreement(before)
+        lines.append(f"{after.work:<28}{times[0]:>32}{times[1]:>32}{ratio:>16}  {agreement}")
     return "\n".join(lines)
 
 
-def _seconds(row: Row) -> str:
-    if not row.turns:
-        return row.failed
-    low, high = (1000 * seconds for seconds in row.spread)
-    return f"{1000 * row.seconds:.1f} ms ({low:.0f}-{high:.0f})"
-
-
-def _describe_agreement(row: Row) -> str:
+def _format_agreement(row: Row) -> str:
     if row.agreement is None:
         return ""
     if row.work.startswith(("Fit", "Search")):
@@ -117,10 +110,10 @@ def _describe_agreement(row: Row) -> str:
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks before-after",
-        description="Time this checkout of heatgraph against another, by turns.",
+        description="Time this checkout of heatgraph against another, interleaved.",
     )
     parser.add_argument("--base", type=Path, required=True, help="folder of the other checkout")
-    parser.add_argument("--rounds", type=int, default=5, help="processes of each (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="processes for each row (5)")
     parser.add_argument(
         "--data",
         default=os.environ.get("HEATGRAPH_DATA", ""),
@@ -131,9 +124,6 @@ def main(arguments: Sequence[str]) -> None:
     if not (base / "src" / "heatgraph").is_dir():
         parser.error(f"--base must be a checkout of heatgraph, with src/heatgraph. Got {base}.")
     folder = str(Path(options.data).resolve()) if options.data else ""
-    # Not at the top: processes of the other checkout import this module, and its heatgraph may not
-    # have the private modules that the harness uses.
-    from benchmarks.rounds import run_rounds
+    from benchmarks.harness import run_rounds
 
-    rows = run_rounds(list_jobs(base, folder), options.rounds, {}, {})
-    print(write_table(rows))
+    print(format_table(run_rounds(list_jobs(base, folder), options.rounds)))
