@@ -1,15 +1,39 @@
-# The two commands of the README are `make demo` and `make test`; both start from a bare Python.
+# The README's two commands are `make demo` and `make test`; both start from a bare Python.
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# A worker per core, up to eight: each worker compiles the kernels once.
+PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist worksteal
+# Core types of OpenBLAS, each with kernels of its own, that stand for other processors.
+CORETYPES := Nehalem Sandybridge Haswell
+# Tests whose results depend on the kernels of the BLAS.
+NUMERICAL := tests/learning tests/baselines/test_linear_baselines.py tests/test_theory.py tests/test_diffusion.py
 
-.PHONY: demo test lint bench docs format clean
+.PHONY: demo test test-fast test-extras test-processors lint bench docs format clean
 
 demo: .venv/core
 	$(BIN)/heatgraph demo
 
+# Everything that runs without torch and without downloaded data.
 test: .venv/dev lint
-	$(BIN)/pytest --cov
+	$(PYTEST) --cov
+
+test-fast: .venv/dev
+	@echo "Leaving out: lint, types, coverage, doctests, and tests marked slow or signals (see pyproject.toml)."
+	$(PYTEST) -m "not slow and not signals" -p no:doctest tests
+
+# What `make test` skips: tests that need torch or the Planetoid files.
+test-extras: .venv/extras
+	$(BIN)/mypy
+	$(PYTEST) -m "torch or planetoid"
+
+# The numerical tests with the BLAS kernels of other processors.
+test-processors: .venv/dev
+	for coretype in $(CORETYPES); do \
+	  echo "OPENBLAS_CORETYPE=$$coretype"; \
+	  OPENBLAS_CORETYPE=$$coretype $(PYTEST) -m "not slow and not signals" $(NUMERICAL) || exit 1; \
+	done
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -32,24 +56,29 @@ clean:
 	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 .venv/core: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
+	@echo "Installing heatgraph into .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(INSTALL) --editable .
 	@touch $@
 
-.venv/docs: .venv/core
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
-	@touch $@
-
-# In CI, tests that need torch run too; elsewhere they are skipped unless it is there.
 .venv/dev: .venv/core
-ifdef CI
-	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --editable ".[gnn]"
-endif
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@echo "Installing the tools for tests and lint into .venv ..."
+	@$(INSTALL) --editable ".[dev]"
+	@touch $@
+
+.venv/extras: .venv/dev
+	@echo "Installing $(TORCH) and the extra gnn into .venv ..."
+	@$(INSTALL) "$(TORCH)"
+	@$(INSTALL) --editable ".[gnn]"
 	@touch $@
 
 .venv/bench: .venv/core
-	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	@echo "Installing $(TORCH) and the peers of the benchmarks into .venv ..."
+	@$(INSTALL) "$(TORCH)"
+	@$(INSTALL) --editable ".[bench]"
+	@touch $@
+
+.venv/docs: .venv/core
+	@echo "Installing the documentation's tools into .venv ..."
+	@$(INSTALL) --editable ".[docs]"
 	@touch $@

@@ -21,6 +21,27 @@ collect_ignore_glob = ["*conftest.py"]
 
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
+# What a test may skip for lack of, by the marker that has `make test-extras` run it.
+EXTRAS = {"torch": "torch", "planetoid": "Planetoid files"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "planetoid_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker("planetoid")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test that skips for lack of an extra without its marker: CI would never run it."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        for marker, name in EXTRAS.items():
+            if name in report.longrepr[2] and not item.get_closest_marker(marker):
+                report.outcome = "failed"
+                report.longrepr = f"{item.nodeid} skips without {name}: mark it {marker}."
+    return report
+
 
 @pytest.fixture(scope="session")
 def planetoid_folder():
