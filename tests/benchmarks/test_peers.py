@@ -14,6 +14,13 @@ def workload(tmp_path_factory):
     return Workload(folder)
 
 
+def mark_torch(names):
+    return [
+        pytest.param(name, marks=pytest.mark.torch) if name.startswith(("torch", "PyG ")) else name
+        for name in names
+    ]
+
+
 def build(factory, *arguments):
     try:
         return factory(*arguments)
@@ -22,7 +29,7 @@ def build(factory, *arguments):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", peers.MULTIPLIERS)
+@pytest.mark.parametrize("name", mark_torch(peers.MULTIPLIERS))
 def test_multiplier_computes_the_product(name, workload):
     S, X = workload.S(), workload.dense_features()
     multiplier = build(peers.MULTIPLIERS[name], S)
@@ -31,7 +38,7 @@ def test_multiplier_computes_the_product(name, workload):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", peers.HEAT_FILTERS)
+@pytest.mark.parametrize("name", mark_torch(peers.HEAT_FILTERS))
 def test_heat_filter_applies_the_matrix_exponential(name, workload):
     T = 2.0
     L = sp.eye_array(50) - workload.S().astype(float)
