@@ -154,7 +154,10 @@ def _section(benchmark: Benchmark, results: Results | None) -> Section:
 
 def figure_table(benchmark: Benchmark, results: Results) -> Table:
     """What was measured."""
-    rows = [[figure.label, _format_figure(figure.value)] for figure in benchmark.figures(results)]
+    rows = [
+        [figure.label, _format_figure(figure.value) or "not run"]
+        for figure in benchmark.figures(results)
+    ]
     return Table("Figures", ["figure", "measured"], rows)
 
 

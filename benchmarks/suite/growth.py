@@ -29,7 +29,7 @@ def diffuse_out_of_core(job: Job, data: Workload) -> Task:
     settings = dict(job.settings) | {"n_threads": job.threads, "out": Path(folder.name, "X_T.npy")}
     settings["memory_budget"] = settings.pop("budget")
 
-    # The default argument keeps the folder until the task is done.
+    # The default argument keeps the folder as long as the task, whose sample is read from it.
     def run(folder: Any = folder) -> Outcome:
         facts = {"reference": {"what": "heat", "T": settings["T"]}}
         return Outcome(hg.diffuse(graph, **settings), facts=facts)
