@@ -1,16 +1,21 @@
-"""Side-by-side timings against peers: ``python -m benchmarks [NAME]``.
+"""heatgraph against peers, and accuracies: ``python -m benchmarks [NAME]``.
 
-Machines are shared and noisy, so nothing here is compared across runs: peers take turns in one run,
-each turn in a process of its own, and what counts is their ratio. Products and bytes do not jitter
-and are given beside.
+The machines are shared and noisy, so times are never compared across runs: peers are interleaved in
+one run, each in a process of its own, and their ratio is the result. Products and bytes do not vary
+and are reported with the times.
 
-    jobs        what a process is asked to do          rounds      processes by turns, into rows
-    workloads   graphs on disk, made once              rows        what came of it
-    ours        the work as heatgraph does it          report      docs/performance.md
-    peers       the same as others do it               machine     bandwidths of memory
-    work        what is timed, by the kind of job
-    worker      one turn: set up, time, measure memory
-
-    product, diffusion, fit, search, growth, start     the benchmarks of that page
-    accuracy, selection, tables                        others, with pages of their own
+    suite/        the benchmarks, one module each: tasks, jobs, figures and description
+    registry      the benchmarks by name
+    benchmark     what a benchmark is made of
+    workloads     graphs and tables on disk, generated once
+    peers         other libraries doing the same work
+    harness       interleaved rounds of processes
+    worker        one process: warm up, set up, time, measure memory
+    memory        peak memory of a process
+    bandwidth     copy and gather bandwidth of the machine
+    reference     whether peers computed the same
+    results       rows of results, and their JSON
+    charts        bars of times
+    report        pages of the documentation, tables on the terminal
+    before_after  two checkouts of heatgraph in one run
 """

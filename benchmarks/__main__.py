@@ -1,34 +1,45 @@
-"""Timings against peers, and accuracies."""
+"""Time heatgraph against peers, and measure accuracies.
+
+`before-after` times this checkout against another one; see its own --help.
+"""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
-from importlib import import_module
 from pathlib import Path
 
-from benchmarks.jobs import LIMIT
-from benchmarks.report import BENCHMARKS, show, write_report
-from benchmarks.rounds import chosen, run_benchmark
-from benchmarks.turns import DOCS, RESULTS
+from benchmarks import before_after
+from benchmarks.benchmark import LIMIT, PERFORMANCE
+from benchmarks.harness import ROOT, Options, run_benchmark
+from benchmarks.registry import BENCHMARKS
+from benchmarks.report import print_results, write_pages
 
-# With pages of their own.
-OTHERS = ["accuracy", "selection", "tables"]
-NAMES = [*BENCHMARKS, *OTHERS, "report"]
+REPORT = "report"
+NAMES = [*BENCHMARKS, REPORT]
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"{', '.join(NAMES)}; by default all")
-    parser.add_argument("--rounds", type=int, default=3, help="turns that each peer takes (3)")
-    parser.add_argument("--scale", type=float, default=1.0, help="of synthetic graphs (1)")
-    parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds a turn ({LIMIT:g})")
+    parser.add_argument("--rounds", type=int, default=3, help="processes for each peer (3)")
+    parser.add_argument("--scale", type=float, default=1.0, help="of synthetic data (1)")
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT, help=f"seconds for one run ({LIMIT:g})"
+    )
     parser.add_argument("--peers", default="", help="parts of names of peers, with commas; all")
     parser.add_argument("--data", default="", help="parts of names of graphs, with commas; all")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
     parser.add_argument(
-        "--page", type=Path, default=DOCS / "performance.md", help="where the report is written"
+        "--output",
+        type=Path,
+        default=ROOT / "benchmarks" / "results",
+        help="folder of results and workloads",
+    )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        default=ROOT / "docs" / f"{PERFORMANCE}.md",
+        help="where the report is written; benchmarks with a page of their own write beside it",
     )
     arguments = parser.parse_args()
     for name in arguments.names:
@@ -38,38 +49,22 @@ def read_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["before-after"]:
+        before_after.main(sys.argv[2:])
+        return
     arguments = read_arguments()
     names = arguments.names or NAMES
-    for name in names:
-        if name in OTHERS:
-            import_module(f"benchmarks.{name}").run(arguments.rounds)
-        elif name in BENCHMARKS:
-            run_one(name, arguments)
-    if not set(names) <= set(OTHERS):
-        write_report(arguments.output, arguments.page)
-        print(f"written to {arguments.page.name}")
-
-
-def run_one(name: str, arguments: argparse.Namespace) -> None:
-    benchmark = BENCHMARKS[name]
-    jobs = chosen(benchmark.jobs(arguments.scale), arguments.peers, arguments.data, arguments.limit)
-    command = shlex.join(["python", "-m", "benchmarks", name])
-    command += f" --rounds {arguments.rounds}"
-    for option, plain in (("scale", 1.0), ("limit", LIMIT), ("peers", ""), ("data", "")):
-        value = getattr(arguments, option)
-        if value != plain:
-            command += f" --{option} {shlex.quote(f'{value:g}' if plain != '' else value)}"
-    results = run_benchmark(
-        benchmark,
-        jobs,
-        arguments.output / "workloads",
-        command,
-        arguments.rounds,
-        arguments.scale,
-        arguments.limit,
+    options = Options(
+        arguments.rounds, arguments.scale, arguments.limit, arguments.peers, arguments.data
     )
-    results.save(arguments.output)
-    show(benchmark, results)
+    for name in names:
+        if name != REPORT:
+            results = run_benchmark(BENCHMARKS[name], options, arguments.output / "workloads")
+            results.save(arguments.output)
+            print_results(BENCHMARKS[name], results)
+    pages = write_pages(arguments.output, arguments.page, BENCHMARKS if REPORT in names else names)
+    for page in pages:
+        print(f"written to {page.name}")
 
 
 if __name__ == "__main__":

@@ -1,189 +1,142 @@
-"""One turn of one peer, in a process of its own: ``-m benchmarks.worker JOB WORKLOAD SAMPLE``.
+"""One run of one job in a process of its own: ``-m benchmarks.worker JOB WORKLOAD SAMPLE``.
 
-Sets up, runs the work once, or quick work for half a second, and prints one line of JSON. Before
-that, a tiny graph goes through the same work, so that imports and compilation are in nobody's time.
-Past its limit the process ends itself by an alarm, which its parent can tell from a crash.
+Warms up, sets up, times the task (a quick one repeatedly, for half a second) and prints one line of
+JSON. Past its limit the process ends by SIGALRM, which the harness can tell from a crash.
+
+Modules of heatgraph are imported where they are needed: `Job.checkout` may be another version, of
+which only the public API is certain.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import gc
 import json
 import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from benchmarks.jobs import Job
-from benchmarks.workloads import Workload, write
-from heatgraph import make_block_graph
+from benchmarks.benchmark import Job, Outcome, Task
+from benchmarks.memory import (
+    AnonymousPeak,
+    anonymous_memory,
+    limit_memory,
+    peak_memory,
+    reset_peak_memory,
+    resident_memory,
+    touch_memory,
+)
 
-# Seconds that a turn lasts at least: quick work is repeated.
-SHORT = 0.5
-# Work that stops by itself near its limit may overrun it so many times, having begun.
-PATIENCE = 5
-# Share of the memory that is free now which a process may take before allocations fail.
-MOST_MEMORY = 0.95
-# Memory that is touched before the work, in arrays of the features' size, and at most in bytes.
-TOUCHED, MOST_TOUCHED = 8, 4 << 30
-# Written to Linux' clear_refs, it forgets the peak so far.
-FORGET_PEAK = "5"
+if TYPE_CHECKING:
+    from benchmarks.workloads import Workload
 
-
-def status(name: str) -> int | None:
-    """A figure of this process's memory, in bytes, where the system tells it."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return 1024 * int(line.split()[1])
-    return None
+# Quick tasks are repeated for this many seconds.
+MIN_SECONDS = 0.5
+# A self-limiting task is stopped after this many times its limit.
+GRACE = 5
+# Memory touched before the task runs: in arrays of the features' size, and at most in bytes.
+TOUCHED_ARRAYS, MAX_TOUCHED = 8, 4 << 30
 
 
-def forget_peak() -> bool:
-    """Start measuring the peak anew; False where that cannot be done."""
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-    try:
-        Path("/proc/self/clear_refs").write_text(FORGET_PEAK)
-    except OSError:
-        return False
-    return True
+def warm_up(job: Job, data: Workload | None) -> None:
+    """Run the task once untimed, so that imports and compilation are not measured.
 
-
-def limit_memory() -> None:
-    """Let an allocation fail rather than have the system choose a process to kill."""
-    with contextlib.suppress(OSError, ImportError, ValueError):
-        import resource
-
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                most = int(MOST_MEMORY * 1024 * int(line.split()[1]))
-                resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
-class Private:
-    """The most memory that was this process's own, and not a mapped file's, by looking often."""
-
-    def __init__(self) -> None:
-        self.most, self._done = 0, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.05):
-            self.most = max(self.most, status("RssAnon") or 0)
-
-    def __enter__(self) -> Private:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-
-def settle_memory(size: int) -> None:
-    """Touch so many bytes of memory and give them back.
-
-    On a virtual machine, memory that nobody has used of late is lent to others, and the first to
-    touch it again waits for it, whoever that is.
+    A task on a workload gets a tiny one of the same kind; one that loads its own data runs in full.
     """
-    with contextlib.suppress(MemoryError):
-        np.ones(size, dtype=np.int8)
-
-
-def warm_up(job: Job, like: Workload) -> None:
-    """Pass a tiny graph by the same work."""
-    small = make_block_graph(60, 200, 3, 8)
-    if like.is_sparse:
-        words = sp.csr_array(np.abs(small.graph.features))
-        small = replace(small, graph=small.graph.with_features(words))
-    from benchmarks.work import WORK
-
+    if data is None:
+        job.task(job, None).run()
+        return
     with tempfile.TemporaryDirectory() as folder:
-        write(small, Path(folder))
-        WORK[job.kind](job, Workload(Path(folder))).run()
+        job.task(job, data.tiny(Path(folder))).run()
 
 
-def measure(job: Job, data: Workload, sample: Path | None) -> dict[str, Any]:
-    from benchmarks.work import WORK, Outcome
-
-    warm_up(job, data)
+def measure(job: Job, data: Workload | None, sample: Path | None) -> dict[str, Any]:
+    """Set up and run a job; return its times, memory and facts, as JSON has them."""
+    if job.timed:
+        warm_up(job, data)
     start = time.perf_counter()
-    work = WORK[job.kind](job, data)
-    setup = time.perf_counter() - start
-    settle_memory(min(MOST_TOUCHED, TOUCHED * data.about["feature_bytes"]))
-    fresh = forget_peak()
-    before, own_before = status("VmRSS"), status("RssAnon")
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, job.limit * (PATIENCE if work.patient else 1))
-    seconds: list[float] = []
-    outcome = Outcome(None)
-    with Private() as private:
-        while not seconds or (sum(seconds) < SHORT and outcome.seconds is None):
-            outcome.value = None
-            start = time.perf_counter()
-            outcome = work.run()
-            seconds.append(time.perf_counter() - start)
+    task = job.task(job, data)
+    setup_seconds = time.perf_counter() - start
+    if data is not None:
+        touch_memory(min(MAX_TOUCHED, TOUCHED_ARRAYS * data.about["feature_bytes"]))
+    is_reset = reset_peak_memory()
+    before, anonymous_before = resident_memory(), anonymous_memory()
+    if job.timed and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, job.limit * (GRACE if task.self_limiting else 1))
+    with AnonymousPeak() as anonymous:
+        seconds, outcome = _repeat(task, MIN_SECONDS if job.timed else 0.0)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
-    peak = status("VmHWM")
+    peak = peak_memory()
     share = outcome.facts.pop("share", 1.0)
-    if outcome.seconds is not None:
-        seconds = [outcome.seconds]
-    if sample is not None and work.sample is not None and outcome.value is not None:
-        np.save(sample, work.sample(outcome.value))
-    known = fresh and share == 1.0 and None not in (peak, before)
+    if sample is not None and task.sample is not None and outcome.value is not None:
+        np.save(sample, task.sample(outcome.value))
+    # A part of the columns takes a part of the memory.
+    has_memory = is_reset and share == 1.0 and None not in (peak, before) and task.measures_memory
     return {
         "seconds": [spent / share for spent in seconds],
-        "setup_seconds": setup,
+        "setup_seconds": setup_seconds,
         "memory_before": before,
-        "memory": peak - before if known and work.sets_up_before else None,
-        "private_memory": max(0, private.most - own_before) if own_before else None,
-        "planned_memory": work.planned_memory,
-        "products": work.products,
-        "moved": work.moved,
+        "memory": peak - before if has_memory else None,
+        "private_memory": max(0, anonymous.bytes - anonymous_before) if anonymous_before else None,
+        "planned_memory": task.planned_memory,
+        "products": task.products,
+        "moved": task.moved,
         "note": outcome.note,
         "facts": outcome.facts,
     }
 
 
+def _repeat(task: Task, min_seconds: float) -> tuple[list[float], Outcome]:
+    """Run a task until this many seconds have passed; an estimate is made once."""
+    seconds: list[float] = []
+    outcome = None
+    while outcome is None or sum(seconds) < min_seconds:
+        outcome = None  # frees the last value before the next one is allocated
+        start = time.perf_counter()
+        outcome = task.run()
+        seconds.append(time.perf_counter() - start)
+        if outcome.seconds is not None:
+            return [outcome.seconds], outcome
+    return seconds, outcome
+
+
+def _open_workload(folder: str) -> Workload | None:
+    if not folder:
+        return None
+    from benchmarks.workloads import Workload
+
+    return Workload(Path(folder))
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no part of the answer
+    os.dup2(2, 1)  # what libraries print must not mix with the answer
     warnings.simplefilter("ignore")
     limit_memory()
-    job, sample = Job.from_json(sys.argv[1]), sys.argv[3]
+    sample = sys.argv[3]
     answer: dict[str, Any]
     try:
-        if job.kind == "machine":
-            from benchmarks.machine import bandwidths
-
-            answer = bandwidths()
-        else:
-            answer = measure(job, Workload(Path(sys.argv[2])), Path(sample) if sample else None)
+        job = Job.from_json(sys.argv[1])
+        answer = measure(job, _open_workload(sys.argv[2]), Path(sample) if sample else None)
     except ImportError as error:
         answer = {"failed": f"not installed ({error.name or error})"}
     except MemoryError:
         answer = {"failed": "out of memory"}
     except Exception as error:
-        short = any(word in str(error) for word in ("allocate memory", "not enough memory"))
+        is_allocation = any(
+            words in str(error) for words in ("allocate memory", "not enough memory")
+        )
         line = str(error).strip().partition("\n")[0]
-        answer = {"failed": "out of memory" if short else f"{type(error).__name__}: {line}"}
+        answer = {"failed": "out of memory" if is_allocation else f"{type(error).__name__}: {line}"}
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
-    # Some libraries crash when they are unloaded, with the work long done.
+    # Some libraries crash while they are unloaded, with the answer already written.
     os._exit(0)
 
 

@@ -1,8 +1,14 @@
-"""Graphs to work on, made once and kept on disk as plain arrays: ``-m benchmarks.workloads NAME``.
+"""Data to benchmark on, stored once in a folder by ``-m benchmarks.workloads NAME FOLDER``.
 
-Names are "cora", "citeseer", "pubmed"; "blocks-N", a block graph of N nodes with ten edges each and
-64 features; and "reddit-like-SCALE". Beside the graph lies S in float32 with 32-bit indices, made
-without heatgraph, so that each peer gets it ready-made.
+=================================  ================================================================
+"cora", "citeseer", "pubmed"       citation graphs
+"blocks-N"                         block graph of N nodes, each with ten edges and 64 features
+"reddit-like-SCALE"                block graph in the dimensions of Reddit, times SCALE
+"tables-N"                         CSV files of N nodes with 64 features and five edges per node
+=================================  ================================================================
+
+Graphs are stored as plain arrays. With them is S = D^(-1/2) (A + I) D^(-1/2), (n, n) in float32
+with 32-bit indices, computed without heatgraph, so that no peer spends time on it.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,39 +26,63 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from heatgraph import Graph, make_block_graph
+from heatgraph import Graph, load_dataset, make_block_graph
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.datasets.synthetic import reddit_like
+from heatgraph.tables.writing import write_dataset
 
 EDGES_PER_NODE, BLOCK_FEATURES, BLOCK_CLASSES = 10, 64, 8
-# Entries of S that are made at a time.
+# Smaller workloads are not made, at whatever scale.
+MIN_NODES, MIN_REDDIT_SCALE = 500, 0.001
+TABLE_EDGES_PER_NODE, TABLE_FEATURES, TABLE_CLASSES, TABLE_LABELLED = 5, 64, 5, 0.1
+FIRST_ID = 10**18  # node ids of 19 digits
+# Entries of S that are normalised at a time.
 CHUNK = 1 << 24
-# Rows and columns of a result that are compared between peers.
+# Size of the part of a result that is compared between peers.
 SAMPLED_ROWS, SAMPLED_COLUMNS = 1000, 2
+TINY_NODES = 60
+DATA_FOLDER = Path(__file__).parents[2] / "shared" / "data"
 
 
-class NoFiles(Exception):
-    """A data set's files are not here."""
+class MissingFiles(Exception):
+    """Files of a data set are missing."""
 
 
-def read(name: str) -> Dataset:
+def blocks(nodes: float) -> str:
+    """Name of a block graph."""
+    return f"blocks-{max(MIN_NODES, round(nodes))}"
+
+
+def reddit(scale: float) -> str:
+    """Name of a graph like Reddit."""
+    return f"reddit-like-{max(MIN_REDDIT_SCALE, scale):g}"
+
+
+def tables(nodes: float) -> str:
+    """Name of a pair of CSV files."""
+    return f"tables-{max(MIN_NODES, round(nodes))}"
+
+
+def load_graph(name: str) -> Dataset:
+    """Load or generate a graph by the name of its workload.
+
+    Cora's files are read from the folder that HEATGRAPH_DATA names; they are not downloaded.
+    """
     kind, _, size = name.rpartition("-")
     if kind == "blocks":
         n = int(size)
         return make_block_graph(n, EDGES_PER_NODE * n, BLOCK_CLASSES, BLOCK_FEATURES)
     if kind == "reddit-like":
         return reddit_like(scale=float(size))
-    from benchmarks.citations import read as read_citations
-
-    data = read_citations(name)
-    if data is None:
-        raise NoFiles(f"no files of {name}; HEATGRAPH_DATA names the parent of their folder")
-    return data
+    folder = Path(os.environ.get("HEATGRAPH_DATA", DATA_FOLDER))
+    if name == "cora" and not (folder / "planetoid" / "ind.cora.graph").exists():
+        raise MissingFiles(f"no files of {name}; HEATGRAPH_DATA names the parent of their folder")
+    return load_dataset(name, folder if folder.is_dir() else None)
 
 
-def normalised(adjacency: sp.csr_array) -> sp.csr_array:
-    """S = D^(-1/2) (A + I) D^(-1/2) in float32, with an entry on the whole diagonal."""
+def normalize(adjacency: sp.csr_array) -> sp.csr_array:
+    """S = D^(-1/2) (A + I) D^(-1/2) in float32, with the whole diagonal stored."""
     n = adjacency.shape[0]
     looped = sp.csr_array(adjacency + sp.eye_array(n, dtype=adjacency.dtype, format="csr"))
     looped.sort_indices()
@@ -70,11 +100,11 @@ def normalised(adjacency: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
-def write(data: Dataset, folder: Path) -> None:
-    """Write a data set as arrays."""
+def write_arrays(data: Dataset, folder: Path) -> None:
+    """Store a graph, its S, labels and split as arrays."""
     graph, split = data.graph, data.split
     adjacency = graph.adjacency
-    S = normalised(adjacency)
+    S = normalize(adjacency)
     arrays: dict[str, Any] = {
         "A_indptr": graph.indptr,
         "A_indices": graph.indices,
@@ -95,7 +125,7 @@ def write(data: Dataset, folder: Path) -> None:
         arrays["X"] = X
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
-    described = {
+    about = {
         "title": str(graph),
         "nodes": graph.num_nodes,
         "entries": int(S.nnz),
@@ -103,24 +133,42 @@ def write(data: Dataset, folder: Path) -> None:
         "feature_bytes": 4 * graph.num_nodes * graph.num_features,
         "graph_bytes": graph.indices.nbytes + graph.indptr.nbytes,
     }
-    (folder / "about.json").write_text(json.dumps(described))
+    (folder / "about.json").write_text(json.dumps(about))
+
+
+def write_tables(nodes: int, folder: Path) -> None:
+    """Store nodes with features, a tenth of them labelled, and edges as CSV files."""
+    # Half a percent of the generated edges are duplicates.
+    edges = round(TABLE_EDGES_PER_NODE * nodes / 0.995)
+    data = make_block_graph(nodes, edges, TABLE_CLASSES, TABLE_FEATURES, homophily=0.5)
+    random = np.random.default_rng(0)
+    graph = data.graph.with_features(data.graph.features.round(4))
+    graph.node_ids = FIRST_ID + np.arange(nodes)
+    labels = np.where(random.random(nodes) < TABLE_LABELLED, data.labels, -1)
+    write_dataset(replace(data, graph=graph, labels=labels, splits={}), folder)
+    sizes = [(folder / f"{name}.csv").stat().st_size / 1e6 for name in ("nodes", "edges")]
+    about = {
+        "title": "nodes.csv and edges.csv have {:.0f} and {:.0f} MB".format(*sizes),
+        "feature_bytes": 4 * nodes * TABLE_FEATURES,
+    }
+    (folder / "about.json").write_text(json.dumps(about))
 
 
 def prepare(name: str, parent: Path) -> Path:
-    """Make a workload, in a process of its own, unless it is there; give its folder."""
+    """The folder of a workload; a process of its own writes it if it does not exist."""
     folder = parent / name
     if not folder.exists():
         command = [sys.executable, "-m", "benchmarks.workloads", name, str(folder)]
         done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True)
         if done.returncode:
             error = done.stderr.decode(errors="replace").strip().splitlines()
-            raise NoFiles(error[-1].partition(": ")[2] if error else "could not be made")
+            raise MissingFiles(error[-1].partition(": ")[2] if error else "could not be written")
     return folder
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A graph with features and a split, each read from disk when it is asked for."""
+    """A stored workload; every array is read from disk when it is accessed."""
 
     folder: Path
 
@@ -132,6 +180,22 @@ class Workload:
         return np.load(self.folder / f"{name}.npy", mmap_mode="r" if mapped else None)
 
     @property
+    def is_tables(self) -> bool:
+        return (self.folder / "nodes.csv").exists()
+
+    def tiny(self, folder: Path) -> Workload:
+        """A tiny workload of the same kind, written to a folder."""
+        if self.is_tables:
+            write_tables(MIN_NODES, folder)
+            return Workload(folder)
+        small = make_block_graph(TINY_NODES, 200, 3, 8)
+        if self.is_sparse:
+            words = sp.csr_array(np.abs(small.graph.features))
+            small = replace(small, graph=small.graph.with_features(words))
+        write_arrays(small, folder)
+        return Workload(folder)
+
+    @property
     def is_sparse(self) -> bool:
         return not (self.folder / "X.npy").exists()
 
@@ -140,13 +204,13 @@ class Workload:
         return sp.csr_array(tuple(parts), shape=(self.about["nodes"],) * 2)
 
     def features(self, mapped: bool = False) -> Any:
-        """Features as they are: dense, or sparse."""
+        """Features X (n, d), dense or sparse; `mapped` opens dense ones as a memory map."""
         if not self.is_sparse:
             return self._load("X", mapped)
         parts = (self._load(f"X_{name}") for name in ("data", "indices", "indptr"))
         return sp.csr_array(tuple(parts), shape=(self.about["nodes"], self.about["features"]))
 
-    def dense(self) -> np.ndarray:
+    def dense_features(self) -> np.ndarray:
         X = self.features()
         return np.ascontiguousarray(X.toarray() if self.is_sparse else X, dtype=np.float32)
 
@@ -159,7 +223,7 @@ class Workload:
         return sp.csr_array((data, indices, indptr), shape=(self.about["nodes"],) * 2)
 
     def graph(self, features: Any = None, mapped: bool = False) -> Graph:
-        """The graph as heatgraph has it, with its own features or others."""
+        """The graph for heatgraph, with its own features or the given ones."""
         X = self.features(mapped) if features is None else features
         return Graph._from_canonical(self.adjacency(mapped), X)
 
@@ -182,13 +246,26 @@ class Workload:
             return self.features()[:, :SAMPLED_COLUMNS].toarray().astype(np.float64)
         return self.features(mapped=True)[:, :SAMPLED_COLUMNS].astype(np.float64)
 
+    def sample(self, value: np.ndarray) -> np.ndarray:
+        """The rows and columns of a result (n, d) that are compared."""
+        return np.asarray(value[self.sampled_rows(), :SAMPLED_COLUMNS], dtype=np.float64)
+
+    def product_bytes(self, bytes_per_entry: int, itemsize: int) -> int:
+        """The least that one product S X reads and writes: entries, gathered rows, results."""
+        n, entries, d = (self.about[name] for name in ("nodes", "entries", "features"))
+        return entries * bytes_per_entry + d * itemsize * (entries + n)
+
 
 def main(name: str, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = folder.with_name(f".{name}-{os.getpid()}")
     unfinished.mkdir()
     try:
-        write(read(name), unfinished)
+        kind, _, size = name.rpartition("-")
+        if kind == "tables":
+            write_tables(int(size), unfinished)
+        else:
+            write_arrays(load_graph(name), unfinished)
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -30,7 +30,8 @@ def test_from_end_to_end(run, tmp_path):
     assert (done.code, done.err) == (0, "")
     folder = tmp_path / "heatgraph-compare-blocks"
     assert {path.name for path in folder.iterdir()} == {
-        "comparison.csv", "comparison.json", "runs.csv", "figures", "report.html", "report.md", RESULTS_FILE
+        "comparison.csv", "comparison.json", "runs.csv", "figures", "report.html", "report.md",
+        RESULTS_FILE,
     }  # fmt: skip
     assert "Features alone" in done.out
     assert "against DGC" in done.out

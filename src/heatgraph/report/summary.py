@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._labels import Labels
+from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier

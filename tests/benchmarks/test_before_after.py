@@ -1,0 +1,72 @@
+import numpy as np
+
+from benchmarks import before_after
+from benchmarks.benchmark import Job
+from benchmarks.harness import run_job
+from benchmarks.results import Row
+
+# A heatgraph with the public names that the tasks use, and no module of its own.
+STUB = """
+from types import SimpleNamespace
+import numpy as np
+
+def load_dataset(name, folder):
+    split = SimpleNamespace(train=[0], val=[1], test=[2])
+    return SimpleNamespace(graph=name, labels=np.arange(3), split=split)
+
+def diffuse(graph, T, K):
+    return np.full((3, 2), T * K)
+
+class DGCClassifier:
+    def __init__(self, T):
+        self.T = T
+
+    def fit(self, graph, labels, train, val):
+        self.labels = labels if val is None else labels + 10
+        return self
+
+    def predict(self):
+        return self.labels
+"""
+
+
+def run_with_stub(tmp_path, task, **settings):
+    package = tmp_path / "src" / "heatgraph"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(STUB)
+    settings |= {"dataset": "cora", "folder": ""}
+    job = Job("w", task, "stub", settings=settings, checkout=str(tmp_path))
+    answer = run_job(job, sample=tmp_path / "sample.npy")
+    assert "failed" not in answer, answer
+    return np.load(tmp_path / "sample.npy")
+
+
+def test_diffusion_imports_the_other_checkout(tmp_path):
+    sample = run_with_stub(tmp_path, before_after.diffuse, parameters={"T": 2.0, "K": 3})
+    np.testing.assert_array_equal(sample, np.full((3, 2), 6.0))
+
+
+def test_search_gives_validation_nodes_to_the_other_checkout(tmp_path):
+    sample = run_with_stub(tmp_path, before_after.fit, parameters={"T": 1.0}, search=True)
+    np.testing.assert_array_equal(sample, [10, 11, 12])
+
+
+def test_jobs_alternate_between_checkouts(tmp_path):
+    jobs = before_after.list_jobs(tmp_path, "")
+    assert {job.checkout for job in jobs[::2]} == {str(tmp_path)}
+    assert {job.checkout for job in jobs[1::2]} == {str(before_after.ROOT)}
+    assert [job.work for job in jobs[::2]] == [job.work for job in jobs[1::2]]
+
+
+def test_table_has_ratios_and_failures():
+    rows = [
+        Row("Search: Cora", "old", turns=[{"median": 2.5}], agreement=1.0),
+        Row("Search: Cora", "heatgraph", turns=[{"median": 5.0}]),
+        Row("Diffusion: Pubmed", "old", failed="out of memory"),
+        Row("Diffusion: Pubmed", "heatgraph", turns=[{"median": 1.5}]),
+    ]
+    _, search, diffusion = before_after.format_table(rows).splitlines()
+    assert search.split()[2:4] == ["2.5", "s"]
+    assert "2.000" in search
+    assert "100.00% of predictions" in search
+    assert "out of memory" in diffusion
