@@ -590,6 +590,7 @@ class TestAtomicity:
             signal.signal(signal.SIGXFSZ, handler)
 
     @pytest.mark.signals
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="SIGKILL exists on POSIX only")
     def test_a_killed_process_leaves_a_complete_file(self, path):
         code = (
