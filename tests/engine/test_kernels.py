@@ -252,15 +252,15 @@ def test_works_where_machine_code_cannot_be_cached(trouble, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_change_of_the_code_generator_invalidates_the_cache(tmp_path):
+def test_a_change_of_a_module_that_is_compiled_in_invalidates_the_cache(tmp_path):
     package = tmp_path / "heatgraph"
     shutil.copytree(heatgraph.__path__[0], package, ignore=shutil.ignore_patterns("__pycache__"))
-    generator = package / "_engine" / "row_sum_codegen.py"
 
-    def edit(old, new):
-        source = generator.read_text()
+    def edit(module, old, new):
+        file = package / "_engine" / module
+        source = file.read_text(encoding="utf-8")
         assert old in source
-        generator.write_text(source.replace(old, new))
+        file.write_text(source.replace(old, new), encoding="utf-8")
 
     def count_cache_hits_and_misses():
         done = run_python(
@@ -279,10 +279,14 @@ def test_a_change_of_the_code_generator_invalidates_the_cache(tmp_path):
         assert Path(file) == package / "__init__.py"
         return int(hits), int(misses)
 
-    edit("REGISTER_BYTES = 256", "REGISTER_BYTES = 8")  # compiles faster
+    edit("row_sum_codegen.py", "REGISTER_BYTES = 256", "REGISTER_BYTES = 8")  # compiles faster
     assert count_cache_hits_and_misses() == (0, 1)
     assert count_cache_hits_and_misses() == (1, 0)
-    edit("PREFETCH_DISTANCE = 16", "PREFETCH_DISTANCE = 17")
+    edit("row_sum_codegen.py", "PREFETCH_DISTANCE = 16", "PREFETCH_DISTANCE = 17")
+    assert count_cache_hits_and_misses() == (0, 1)
+    edit("row_sum.py", "SUM_BLOCK = 256", "SUM_BLOCK = 128")
+    assert count_cache_hits_and_misses() == (0, 1)
+    edit("kernel_arguments.py", "alpha: float\n    beta: float", "beta: float\n    alpha: float")
     assert count_cache_hits_and_misses() == (0, 1)
 
 

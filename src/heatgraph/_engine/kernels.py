@@ -42,7 +42,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph._engine import row_sum
+from heatgraph._engine import kernel_arguments, row_sum
 from heatgraph._engine.kernel_arguments import Accumulators, OperatorArrays, Step
 from heatgraph.errors import HeatgraphWarning, warn
 from heatgraph.graph._normalized_operator import NormalizedOperator
@@ -50,9 +50,10 @@ from heatgraph.graph._normalized_operator import NormalizedOperator
 Array = npt.NDArray[Any]
 Kernel = Callable[..., None]
 
-# Time of a product with the plain loop relative to one with generated code, as measured.
+# Time of a product with the plain loop relative to generated code: 2.6 to 3.4 times, measured on a
+# random graph with 200,000 nodes, 3 million entries and 64 columns of float32.
 PLAIN_LOOP_COST = "about 3 times"
-# Prefetch distance, in rows: for a tile, the edges and the output of the next row are not adjacent.
+# Prefetch distance, in rows: edges within a tile, and sums, do not follow those of the row before.
 ROW_PREFETCH_DISTANCE = 8
 
 
@@ -73,8 +74,8 @@ def _inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 def make_recur(row_sums: Any, sources_digest: str) -> Kernel:
     """The fused pass, not yet compiled, with the inner loop of a module such as `row_sum`.
 
-    numba's cache on disk checks that this file is unchanged, but not the files of functions that
-    are called. It does compare the values that a function closes over, hence the digest.
+    numba's cache on disk is keyed by the state of this file and by the values that the function
+    closes over, but not by other modules: `sources_digest` stands for those.
     """
 
     def recur(
@@ -86,8 +87,9 @@ def make_recur(row_sums: Any, sources_digest: str) -> Kernel:
         tile: int,
     ) -> None:
         _ = sources_digest
-        indptr, indices, values, row_weights, _diagonal = operator
-        alpha, _beta, current, out = step
+        indptr, indices, values = operator.indptr, operator.indices, operator.values
+        alpha, row_weights = step.alpha, operator.row_weights
+        current, out = step.current, step.out
         n = len(current)
         if tile >= n:
             last_prefetch = indptr[stop] - 1
@@ -316,9 +318,9 @@ def _choose_recur(P: NormalizedOperator) -> Kernel:
 def _with_row_sums(row_sums: ModuleType) -> Kernel:
     """The fused pass with the inner loop of a module, to be compiled when it is called."""
     try:
-        sources = [inspect.getsource(module) for module in (row_sum, row_sums)]
+        sources = [inspect.getsource(module) for module in (kernel_arguments, row_sum, row_sums)]
     except OSError:
-        sources = []  # no source files: numba does not cache then
+        sources = []  # without source files numba does not cache
     digest = hashlib.sha256("".join(sources).encode()).hexdigest()
     return _compiled(make_recur(row_sums, digest))
 

@@ -72,11 +72,11 @@ def edge_locality(graph: Graph, rank: Array) -> float:
 
 def _reorder(graph: Graph) -> ReorderedGraph | None:
     n, index = graph.num_nodes, graph.indices.dtype
-    saved: Array | None = graph.cache.get("order")
-    order = _community_order(graph) if saved is None else saved
+    known_order = graph.cache.get("order")
+    order: Array = _community_order(graph) if known_order is None else known_order
     rank = np.empty(n, dtype=index)
     rank[order] = np.arange(n, dtype=index)
-    if saved is None:
+    if known_order is None:
         gain = edge_locality(graph, rank) - edge_locality(graph, np.arange(n))
         if gain < MIN_LOCALITY_GAIN:
             return None
