@@ -284,7 +284,7 @@ class TestResuming:
 
 JOB = """
 import sys, numpy as np
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {folders!r}
 from test_checkpoint import BUDGET, make
 from heatgraph import diffuse
 diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
@@ -297,7 +297,8 @@ diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
 def test_kill_9_at_any_moment(tmp_path):
     graph, path = make(n=20_000), tmp_path / "X.npy"
     folder = tmp_path / "X.npy.unfinished"
-    code = JOB.format(tests=os.path.dirname(__file__), path=str(path))
+    here = os.path.dirname(__file__)
+    code = JOB.format(folders=[here, os.path.dirname(here)], path=str(path))
     random = np.random.default_rng(0)
     for kill in range(3):
         process = start([sys.executable, "-c", code])
