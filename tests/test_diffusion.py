@@ -30,13 +30,12 @@ from heatgraph import (
 from heatgraph._engine import kernels, ranges
 from heatgraph._engine import plan as plan_module
 from heatgraph._engine.threads import WorkerThreads
-from heatgraph.errors import CollapseWarning, InputError, StabilityWarning
+from heatgraph.errors import InputError, StabilityWarning
 
-# Small random graphs are soon smoothed to their equilibrium; TestHugeTimes tests the warning.
+# Small random graphs are soon at their equilibrium; engine/test_oversmoothing.py tests the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
 
 DTYPES = [np.float32, np.float64]
-RANDOM = np.random.default_rng(0)
 
 
 def dense(X, n):
@@ -331,53 +330,11 @@ class TestLargeTimes:
         assert_allclose(result, 1, rtol=1e-5)
 
 
-class TestHugeTimes:
-    GRAPH = Graph(np.kron(np.eye(2), np.ones((3, 3))), RANDOM.normal(size=(6, 2)))
-
-    def test_finite_and_warned_of(self):
-        with pytest.warns(CollapseWarning, match=r"Heat\(T=1000000.0\) has smoothed") as caught:
-            result = diffuse(self.GRAPH, 1e6)
-        assert np.isfinite(result).all()
-        assert_allclose(result, np.repeat(result[[0, 3]], 3, axis=0), rtol=1e-4)
-        assert caught[0].filename == __file__
-
-    def test_at_rows_and_in_many(self):
-        with pytest.warns(CollapseWarning):
-            diffuse(self.GRAPH, 1e4, rows=[0, 1, 4])
-        with pytest.warns(CollapseWarning) as caught:
-            diffuse_many(self.GRAPH, [Heat(1.0), Heat(1e4)])
-        assert len(caught) == 1
-
-    @pytest.mark.parametrize("T", [20.0, 100.0, 150.0])
-    def test_soon_where_the_gap_is_wide(self, T):
-        with pytest.warns(CollapseWarning):
-            diffuse(self.GRAPH, T)
-
-    def test_isolated_nodes_do_not_hide_it(self):
-        A = np.zeros((4, 4))
-        A[:3, :3] = 1
-        with pytest.warns(CollapseWarning):
-            diffuse(Graph(A, np.eye(4)), 1e3, self_loops=False)
-
-    @pytest.mark.filterwarnings("error")
-    def test_no_warning_where_something_is_left(self):
-        diffuse(self.GRAPH, 1e4, rows=[0, 4])
-        diffuse(self.GRAPH, 5.0)
-        n = 200
-        ring = Graph.from_edges(
-            np.arange(n),
-            (np.arange(n) + 1) % n,
-            features=RANDOM.normal(size=(n, 2)),
-            symmetrize="max",
-        )
-        diffuse(ring, 500.0)
-
+class TestSmallGraphs:
     def test_isolated_nodes_without_self_loops(self):
         graph = Graph(np.diag([0.0, 0.0]) + np.zeros((2, 2)), np.eye(2))
         assert_allclose(diffuse(graph, 1e4, self_loops=False), np.eye(2), rtol=1e-4)
 
-
-class TestSmallGraphs:
     @pytest.mark.parametrize("self_loops", [True, False])
     def test_one_node_keeps_its_features(self, self_loops):
         graph = Graph(np.zeros((1, 1)), np.array([[3.0, 4.0]]))
@@ -461,15 +418,24 @@ class TestProgress:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("kernel", "rows"), [("recur", None), ("combine", range(2900))])
+@pytest.mark.parametrize(
+    ("kernel", "rows", "bounds"),
+    [("recur", None, slice(1, 3)), ("combine", range(2900), slice(0, 2))],
+)
 @pytest.mark.usefixtures("always_sharing")
-def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, threads):
-    """Ctrl-C comes in the middle of a range: no thread begins another one."""
+def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, bounds, threads):
+    """Ctrl-C comes in the middle of a range: no thread begins another one.
+
+    `bounds` are the kernel's arguments `start` and `stop`.
+    """
     ranges_begun, stopping = [], threading.Event()
     compute, leave = getattr(kernels, kernel), WorkerThreads.__exit__
 
     def interrupted(*args):
-        ranges_begun.append(args)
+        start, stop = args[bounds]
+        if start == stop:  # compiling
+            return compute(*args)
+        ranges_begun.append((start, stop))
         if len(ranges_begun) == 1:
             signal.raise_signal(signal.SIGINT)
         assert stopping.wait(60)
@@ -490,7 +456,8 @@ def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, threads):
             diffuse(graph, 3.0, **options)
     finally:
         signal.signal(signal.SIGINT, handler)
-    assert len(ranges_begun) <= threads
+    assert 1 <= len(ranges_begun) <= threads
+    assert all(stop - start < graph.num_nodes for start, stop in ranges_begun)
 
 
 ENDLESS_JOB = """

@@ -1,14 +1,15 @@
-"""Diffuse the features of a graph: X_T = r(S) X, within a tolerance, a memory budget and reason.
+"""Diffuse the features of a graph: X_T = r(S) X, within a tolerance and a memory budget.
 
-Two ways (`heatgraph._engine.recurrence`): the literal steps of the paper, or a short Chebyshev
-series whose error in operator norm is certified (`heatgraph._engine.chebyshev`), so that
-||X_T - r(S) X|| is at most error_bound ||X||, and rounding. The vectors of the series do not depend
-on the scheme: one set of them serves any number of schemes.
+There are two methods (`heatgraph._engine.recurrence`): the literal steps of the paper, or a short
+Chebyshev series with a certified error in operator norm (`heatgraph._engine.chebyshev`), so that
+||X_T - r(S) X|| <= error_bound ||X|| up to rounding. The vectors of the series do not depend on the
+scheme: one set of them serves any number of schemes.
 
-And two sides. r(S) is symmetric, so the rows of X_T at some nodes are (r(S) E)^T X, where E has one
-unit column per wanted node: diffuse d feature columns, or one column per row, whichever is cheaper.
+And there are two sides (`heatgraph._engine.panels`). r(S) is symmetric, so the rows of X_T at some
+nodes are (r(S) E)^T X, where E has one unit column per requested node. The plan
+(`heatgraph._engine.plan`) diffuses d feature columns or R unit columns, whichever is cheaper.
 
-Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R rows, (M, R, d).
+Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R requested rows, (M, R, d).
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ from heatgraph.schemes import Scheme, scheme_from
 Array = npt.NDArray[Any]
 Method = Literal["auto", "chebyshev", "steps"]
 
-# A series cannot be told from its rounding below this.
+# Below this, rounding dominates the error of a series.
 TIGHTEST_TOLERANCE = 1e-13
-# Work is done in float64 where float32 would change the result at equilibrium by more than this.
+# The work is done in float64 where float32 would change the equilibrium by more than this.
 MOST_DRIFT = 1e-4
 
 
@@ -75,44 +76,45 @@ def diffuse(
     Parameters
     ----------
     graph : Graph
-        Features are taken as they are. Without features, each node is its own feature, and the
+        Its features are not scaled. Without features, each node is its own feature, and the
         result is the kernel r(S) itself.
     T : float
         Terminal time, >= 0.
     K : int, optional
         Number of steps. Without it, the heat kernel: the limit of infinitely many steps.
-    scheme : {"heat", "euler", "rk4"} or Scheme, optional
-        By default Euler if K is given, else heat. A scheme object comes without T and K.
+    scheme : str or Scheme, optional
+        A name in `heatgraph.schemes.SCHEMES`, such as "heat", "euler" or "rk4"; by default "euler"
+        if K is given, else "heat". Or a scheme object, which replaces T and K.
     self_loops : bool
-        Whether S is that of A + I, or of A.
+        Whether S normalises A + I, or A.
     rows : indices or mask, optional
-        Nodes at which the result is wanted; by default all.
+        Nodes to return; by default all.
     method : {"auto", "chebyshev", "steps"}
-        Chebyshev never takes more products than the literal steps, so "auto" takes it.
+        "auto" is "chebyshev", which never takes more products than the literal steps.
     tol : float
         Bound on the error of "chebyshev" in operator norm, relative to the norm of the response.
         Rounding in the products comes on top: no more than 8 eps (products + 4 + T), with eps the
         precision's 1.2e-7 or 2.2e-16.
     dtype : float32 or float64
-        Precision of the result, and of the work; for a T so large that float32 would spoil the
-        result, the work is done in float64.
+        Precision of the result, and of the work, except that the work is done in float64 if T is so
+        large that float32 would not be accurate enough.
     memory_budget : int or str, optional
         Bytes, or a text such as "4GB", for everything beside the graph and its features. By default
-        the machine's memory. What cannot fit is refused before it is begun.
+        the machine's memory. A diffusion that cannot fit raises an error before it starts.
     n_threads : int, optional
-        By default every core. The result is the same to the last bit. (A product of kernel rows
-        with dense features is left to BLAS, which has its own threads.)
+        By default one per core. The number does not change a bit of the result. (Products of
+        kernel rows with dense features are computed by BLAS, which has its own threads.)
     reorder : bool, optional
-        Whether to work on nodes in an order in which neighbours are near each other. It is found
-        once, kept with the graph, undone at the end, and changes nothing but rounding. By default
-        where it is likely to pay: for much work on large graphs with few neighbours each.
+        Whether to permute nodes so that neighbours are near each other in memory. The permutation
+        is found once, cached with the graph, undone in the result, and changes only rounding. By
+        default it is used where it is likely to pay: for much work on large sparse graphs.
     out : array or path, optional
-        Where to write the result. An array has its shape and `dtype`; a memory map will do. A path
-        names a file, ``.npy``, which the result goes to panel by panel and comes back from as a
-        read-only memory map. When such a run is killed, the same call goes on where it was, with
-        the same bits in the end, and what it has so far is in a folder beside the file.
+        Where to write the result. An array, which may be a memory map, must have the shape and
+        `dtype` of the result. A path names a ``.npy`` file, which is returned as a read-only memory
+        map. Its panels are written to a folder beside it as they finish, so that after a kill the
+        same call resumes, with the same bits in the end.
     progress : callable, optional
-        Called now and then as ``progress(done, total)``, from whichever thread is at work.
+        Called as ``progress(done, total)`` after each product, from any thread, one at a time.
 
     Returns
     -------
@@ -120,7 +122,7 @@ def diffuse(
 
     See Also
     --------
-    plan : products, error bound, memory of the same call, before it is made.
+    plan : products, error bound and memory of the same call, without computing anything.
     diffuse_many : many schemes for about the cost of one.
 
     Examples
@@ -163,7 +165,7 @@ def diffuse_many(
 ) -> Array:
     """Diffuse the features of a graph by many schemes, out of one set of Chebyshev vectors.
 
-    A grid of T takes the products of its largest T alone. Parameters are those of `diffuse`.
+    A grid of T takes as many products as its largest T alone. Parameters are those of `diffuse`.
 
     Returns
     -------
@@ -205,7 +207,7 @@ def plan(
     reorder: bool | None = None,
     out: Array | str | Path | None = None,
 ) -> Plan:
-    """Tell what `diffuse` (or, with a list of schemes, `diffuse_many`) does for these arguments.
+    """Plan `diffuse` (or, with a list of schemes, `diffuse_many`) without computing anything.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-r"""The paper's three theorems as functions, so that they can be looked at and not only believed.
+r"""The paper's three theorems as functions: bounds, and the quantities that they bound.
 
-Throughout, L = I - S with eigenvalues 0 = lambda_1 <= ... <= lambda_n <= 2, norms of features are
-Frobenius norms and those of operators are spectral.
+L = I - S has eigenvalues 0 = lambda_1 <= ... <= lambda_n <= 2. Norms of features are Frobenius
+norms, and norms of operators are spectral norms.
 
 Theorem 1, smoothing: e^(-tL) tends to a projection on the equilibria, one for each connected
 component, as fast as e^(-t lambda) for the smallest lambda > 0.
@@ -32,7 +32,7 @@ from heatgraph.schemes import Heat, Scheme, SteppedScheme
 
 Array = npt.NDArray[np.float64]
 
-# The tightest the engine goes, so that what is measured is the scheme's error and not ours.
+# The tightest tolerance, so that measured errors are those of the scheme.
 _EXACT: dict[str, Any] = {"tol": 1e-13, "dtype": np.float64}
 _DENSE_NODES = 256
 
@@ -56,9 +56,9 @@ class Spectrum:
 def spectrum(graph: Graph, self_loops: bool = True, tol: float = 0.0) -> Spectrum:
     """Compute the smallest positive and the largest eigenvalue of L, by a sparse eigensolver.
 
-    The null space of L is known, one vector for each connected component, and is moved out of the
-    way; so the gap is found however many components there are. `tol` is the relative error that
-    the solver may leave in an eigenvalue of S; 0 is machine precision.
+    The null space of L, one vector for each connected component, is deflated, so that the gap is
+    found however many components there are. `tol` is the solver's relative tolerance for an
+    eigenvalue of S; 0 is machine precision.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def spectrum(graph: Graph, self_loops: bool = True, tol: float = 0.0) -> Spectru
 
 
 def equilibrium(graph: Graph, self_loops: bool = True) -> Array:
-    """Give the limit of e^(-tL) X as t grows: X projected on the null space of L."""
+    """Compute the limit of e^(-tL) X as t grows: X projected on the null space of L."""
     null = _null_space(graph, self_loops)
     return np.asarray(null @ (null.T @ _features(graph)))
 
@@ -144,8 +144,8 @@ def convergence_order(steps: npt.ArrayLike, errors: npt.ArrayLike) -> float:
 class CorruptedRegression:
     """The regression problem of Theorem 3.
 
-    True features X_c obey Y = X_c W + noise; what is observed is X = e^(T* L) X_c, the result of
-    the heat equation run backwards.
+    True features X_c obey Y = X_c W + noise; the observed features are X = e^(T* L) X_c, the
+    result of the heat equation run backwards.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class CorruptedRegression:
 
     @property
     def least_risk(self) -> float:
-        """R(W) = E||Y - X_c W||^2: what remains with the true features, the noise."""
+        """R(W) = E||Y - X_c W||^2: the risk with the true features, which is the noise."""
         return self.noise**2 * self.graph.num_nodes
 
     def risk(self, schemes: Sequence[Scheme]) -> Array:
@@ -212,7 +212,7 @@ class CorruptedRegression:
 
 
 def _heat_distance(T1: float, T2: float, largest: float) -> float:
-    """Bound ||e^(-T1 L) - e^(-T2 L)|| by the most that the two differ on [0, largest]."""
+    """Bound ||e^(-T1 L) - e^(-T2 L)|| by the largest difference on [0, largest]."""
     if T1 == T2:
         return 0.0
     x = largest
@@ -222,7 +222,7 @@ def _heat_distance(T1: float, T2: float, largest: float) -> float:
 
 
 def _null_space(graph: Graph, self_loops: bool) -> Any:
-    """Unit vectors that S leaves alone, (n, components): its stationary vector, by component."""
+    """Orthonormal basis of the null space of L, (n, components): v of each component."""
     stationary, component = graph.stationary(self_loops), graph.components
     norms = np.sqrt(np.bincount(component, stationary**2))
     values = stationary / norms[component]

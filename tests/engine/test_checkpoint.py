@@ -1,6 +1,5 @@
 import os
 import signal
-import subprocess
 import sys
 import time
 import tracemalloc
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from processes import start
 
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
 from heatgraph._engine import checkpoint
@@ -94,7 +94,7 @@ class TestFiles:
         diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
         assert np.load(path).shape == (2000, 200)
 
-    def test_places_that_cannot_be_written_are_refused_before_any_work(self, graph, tmp_path):
+    def test_paths_that_cannot_be_written_are_refused_before_any_work(self, graph, tmp_path):
         (tmp_path / "folder").mkdir()
         for wrong, words in (
             (tmp_path / "nowhere" / "X.npy", "there is no folder"),
@@ -121,7 +121,7 @@ class TestFiles:
         assert written.shape == (count, 0, 200)
         assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
 
-    def test_features_beyond_the_budget_are_read_by_few(self, graph, tmp_path):
+    def test_features_beyond_the_budget_are_read_by_few_panels(self, graph, tmp_path):
         np.save(tmp_path / "X.npy", graph.features)
         mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
         options = {"out": tmp_path / "Y.npy", "memory_budget": 1_500_000}
@@ -154,7 +154,7 @@ class TestFiles:
 
 class TestResuming:
     @pytest.mark.parametrize("panels", [0, 1, 3])
-    def test_what_is_there_is_not_computed_again(self, graph, tmp_path, monkeypatch, panels):
+    def test_finished_panels_are_not_computed_again(self, graph, tmp_path, monkeypatch, panels):
         path = tmp_path / "X.npy"
         count = len(plan(graph, 3.0, out=path, memory_budget=BUDGET).panels)
         assert count > 4
@@ -226,7 +226,7 @@ class TestResuming:
         assert len(done) == len(plan(graph, 3.0, memory_budget=BUDGET, out=path).panels) - 1
         assert_array_equal(written, diffuse(graph, 3.0, n_threads=1))
 
-    def test_what_is_left_of_a_finished_run_is_not_taken_for_another(
+    def test_leftovers_of_a_finished_run_are_not_used_for_another(
         self, graph, tmp_path, monkeypatch
     ):
         path = tmp_path / "X.npy"
@@ -244,7 +244,7 @@ class TestResuming:
         written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
         assert_array_equal(written, diffuse(graph, 3.0))
 
-    def test_nothing_done_is_nothing_in_the_way(self, graph, tmp_path, monkeypatch):
+    def test_an_empty_folder_does_not_stop_another_run(self, graph, tmp_path, monkeypatch):
         path = tmp_path / "X.npy"
         with monkeypatch.context() as patch:
             stopped_after(patch, 0)
@@ -252,7 +252,7 @@ class TestResuming:
                 diffuse(graph, 3.0, out=path)
         assert_array_equal(diffuse(graph, 4.0, out=path), diffuse(graph, 4.0))
 
-    def test_an_order_that_is_known_by_now_changes_nothing(self, tmp_path, monkeypatch):
+    def test_a_permutation_cached_meanwhile_changes_nothing(self, tmp_path, monkeypatch):
         monkeypatch.setattr(locality, "WORTHWHILE", -1)
         graph, path = make(), tmp_path / "X.npy"
         options = {"out": path, "reorder": True, "memory_budget": 3 * BUDGET}
@@ -263,7 +263,7 @@ class TestResuming:
         assert "reordered_graph" in graph.cache
         assert_allclose(diffuse(graph, 3.0, **options), diffuse(graph, 3.0), atol=1e-5)
 
-    def test_a_full_disk_keeps_what_is_done(self, graph, tmp_path, monkeypatch):
+    def test_a_full_disk_keeps_finished_panels(self, graph, tmp_path, monkeypatch):
         path, write = tmp_path / "X.npy", checkpoint.write_tensors
         written = []
 
@@ -283,7 +283,7 @@ class TestResuming:
 
 JOB = """
 import sys, numpy as np
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {folders!r}
 from test_checkpoint import BUDGET, make
 from heatgraph import diffuse
 diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
@@ -291,13 +291,16 @@ diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.signals
+@pytest.mark.slow
 def test_kill_9_at_any_moment(tmp_path):
     graph, path = make(n=20_000), tmp_path / "X.npy"
     folder = tmp_path / "X.npy.unfinished"
-    code = JOB.format(tests=os.path.dirname(__file__), path=str(path))
+    here = os.path.dirname(__file__)
+    code = JOB.format(folders=[here, os.path.dirname(here)], path=str(path))
     random = np.random.default_rng(0)
     for kill in range(3):
-        process = subprocess.Popen([sys.executable, "-c", code])
+        process = start([sys.executable, "-c", code])
         started = time.monotonic()
         before = len(list(folder.glob("*.safetensors")))
         while len(list(folder.glob("*.safetensors"))) == before and process.poll() is None:

@@ -1,11 +1,10 @@
-"""A long diffusion that survives being killed: its result goes to disk panel by panel.
+"""Checkpoints: a diffusion that is killed resumes from the panels on disk.
 
-While the work for ``X_T.npy`` is under way there is a folder ``X_T.npy.unfinished`` with a file for
-each finished panel, checksummed and whole or not there at all. Each carries a fingerprint of graph,
-features, settings and the cut into panels. The same call again, after whatever happened, takes up
-the panels that are there and computes the others; a damaged one is computed anew, and panels with
-another fingerprint are refused. In the end they are put together in ``X_T.npy``, and the folder
-goes.
+While ``X_T.npy`` is computed, the folder ``X_T.npy.unfinished`` has a file for each finished panel,
+with a checksum and written atomically. Each carries a fingerprint of the graph, the features, the
+settings and the panels. The same call, made again, computes only the panels that are missing or
+damaged, and refuses panels with another fingerprint. At the end the panels are concatenated into
+``X_T.npy``, and the folder is deleted.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from heatgraph.errors import FileFormatError, InputError
 Array = npt.NDArray[Any]
 
 KIND = "panel of a diffusion"
-# Bytes that are put together at a time.
+# Bytes that are hashed, or concatenated, at a time.
 BLOCK_BYTES = 1 << 22
 
 
 class Checkpoint:
-    """The finished panels of a result (M, R, d), which is cut along `axis`: 1 or 2."""
+    """The finished panels of a result (M, R, d), cut along `axis`: 1 (rows) or 2 (features)."""
 
     def __init__(
         self,
         path: str | Path,
-        mark: str,
+        fingerprint: str,
         shape: tuple[int, int, int],
         dtype: np.dtype[Any],
         axis: int,
         panels: Sequence[slice],
     ) -> None:
-        self.path, self.mark = Path(path), mark
+        self.path, self.fingerprint = Path(path), fingerprint
         self.folder = self.path.with_name(self.path.name + ".unfinished")
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
         self.folder.mkdir(exist_ok=True)
@@ -51,16 +50,18 @@ class Checkpoint:
 
     @property
     def missing(self) -> list[slice]:
-        """Panels that are still to be computed."""
+        """Panels that remain to be computed."""
         return [panel for panel in self.panels if not self._file(panel).exists()]
 
     def save(self, panel: slice, values: Array) -> None:
-        """Have a finished panel on disk."""
-        write_tensors(self._file(panel), KIND, {"fingerprint": self.mark}, {"values": values})
+        """Write a finished panel."""
+        write_tensors(
+            self._file(panel), KIND, {"fingerprint": self.fingerprint}, {"values": values}
+        )
 
     def finish(self) -> Array:
-        """Put the panels together in the file that was asked for, and give it as a memory map."""
-        # Beside the panels, so that what a kill leaves goes with them.
+        """Concatenate the panels into the result, and return its memory map."""
+        # In the folder, so that a file left by a kill is deleted with it.
         whole = self.folder / "result.npy"
         # A single scheme's result is a matrix.
         shape = self.shape[1:] if self.shape[0] == 1 else self.shape
@@ -76,22 +77,22 @@ class Checkpoint:
         return result.reshape(self.shape)
 
     def _check_panels(self) -> None:
-        """Drop damaged panels, and refuse those of another diffusion."""
+        """Delete damaged panels, and refuse those of another diffusion."""
         for file in self.folder.glob("*.safetensors"):
             try:
                 content, _ = map_tensors(file, KIND)
             except FileFormatError:
                 file.unlink()
                 continue
-            if content.get("fingerprint") != self.mark:
+            if content.get("fingerprint") != self.fingerprint:
                 raise InputError(
                     f"{self.folder} has panels of another diffusion: the graph, the features, the "
-                    "settings, the memory budget or the version are not those that it was begun "
-                    "with. Go on with those, or delete the folder to begin anew."
+                    "settings, the memory budget or the version differ from those that it was "
+                    "started with. Use those again, or delete the folder to start over."
                 )
 
     def _blocks(self) -> Iterator[Array]:
-        """The result's rows in order, some at a time."""
+        """The rows of the result in order, in blocks of about `BLOCK_BYTES`."""
         M, R, d = self.shape
         parts = [map_tensors(self._file(panel), KIND)[1]["values"] for panel in self.panels]
         rows = max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize))
@@ -108,7 +109,7 @@ class Checkpoint:
 
 
 def check_path(path: str | Path, features: Any) -> None:
-    """Refuse a place where no result can be written, before any work is done."""
+    """Refuse a path that no result can be written to, before any work is done."""
     path = Path(path)
     if not path.name or path.is_dir():
         raise InputError(f"out must name a file, such as 'X_T.npy'. Got {str(path)!r}.")
@@ -120,6 +121,23 @@ def check_path(path: str | Path, features: Any) -> None:
 
 
 def mapped_file(array: Any) -> Path | None:
-    """The file that an array is a memory map of, as far as NumPy tells it."""
+    """The file that an array is a view of, if NumPy knows its name."""
     maps = (owner for owner in memory_owners(array) if isinstance(owner, np.memmap))
-    return next((Path(found.filename) for found in maps if found.filename is not None), None)
+    return next((Path(view.filename) for view in maps if view.filename is not None), None)
+
+
+def fingerprint(*parts: Any) -> str:
+    """SHA-256 of arrays, sparse matrices and values that print themselves in full."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if sp.issparse(part):
+            arrays = [part.indptr, part.indices, part.data]
+        else:
+            arrays = [part] if isinstance(part, np.ndarray) else []
+        text = [(array.dtype.str, array.shape) for array in arrays] if arrays else part
+        digest.update(repr(text).encode() + b"\0")
+        for array in arrays:
+            rows = max(1, BLOCK_BYTES // max(1, array[:1].nbytes))
+            for start in range(0, len(array), rows):
+                digest.update(np.ascontiguousarray(array[start : start + rows]).data)
+    return digest.hexdigest()
