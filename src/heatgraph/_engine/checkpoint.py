@@ -124,20 +124,3 @@ def mapped_file(array: Any) -> Path | None:
     """The file that an array is a view of, if NumPy knows its name."""
     maps = (owner for owner in memory_owners(array) if isinstance(owner, np.memmap))
     return next((Path(view.filename) for view in maps if view.filename is not None), None)
-
-
-def fingerprint(*parts: Any) -> str:
-    """SHA-256 of arrays, sparse matrices and values that print themselves in full."""
-    digest = hashlib.sha256()
-    for part in parts:
-        if sp.issparse(part):
-            arrays = [part.indptr, part.indices, part.data]
-        else:
-            arrays = [part] if isinstance(part, np.ndarray) else []
-        text = [(array.dtype.str, array.shape) for array in arrays] if arrays else part
-        digest.update(repr(text).encode() + b"\0")
-        for array in arrays:
-            rows = max(1, BLOCK_BYTES // max(1, array[:1].nbytes))
-            for start in range(0, len(array), rows):
-                digest.update(np.ascontiguousarray(array[start : start + rows]).data)
-    return digest.hexdigest()
