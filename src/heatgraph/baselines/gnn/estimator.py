@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
@@ -174,7 +173,7 @@ class GNNClassifier(NodeClassifier):
         """
         check_is_fitted(self)
         content = {
-            "parameters": serialize_parameters(clone(self).set_params(options=None)),
+            "parameters": serialize_parameters(self.get_params(deep=False) | {"options": None}),
             "options": self.options,
             **serialize_classes(self.classes_),
             "recipe": asdict(self.recipe_),
