@@ -1,4 +1,4 @@
-"""The classifier on the citation graphs themselves, where their files are."""
+"""The classifier on Cora, Citeseer and Pubmed, if their files are present."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from heatgraph import DGCClassifier
 from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.experiments.paper.published import published_numbers
 from heatgraph.experiments.paper.settings import AUTHORS, authors_sgc
-from heatgraph.learning import _softmax_regression as heads
+from heatgraph.learning._softmax_regression import adam
 
 
 @pytest.fixture(scope="module", params=AUTHORS)
@@ -47,7 +47,7 @@ def test_sgc_as_its_authors_do_it(citations):
 # Citeseer's 300 steps with 3,703 features would take a minute more.
 @pytest.mark.parametrize("citations", ["cora", "pubmed"], indirect=True)
 def test_literal_steps_predict_the_same(citations):
-    """K literal steps of all features, and the head read from them."""
+    """K literal steps of all features give the same predictions and the same weights."""
     name, data = citations
     clf = with_authors_setting(name, data)
     X = clf.scaling_.apply(data.graph.features, np.dtype(np.float32))
@@ -57,9 +57,9 @@ def test_literal_steps_predict_the_same(citations):
     assert np.linalg.norm(hg.diffuse(graph, T, K) - diffused) <= 1e-5 * np.linalg.norm(diffused)
     by_steps = (diffused @ clf.coef_.T + clf.intercept_).argmax(axis=1)
     assert (clf.predict() == by_steps).mean() >= 0.999
-    # And a head that is trained on literal steps is the same head.
+    # Weights trained on literal steps predict the same.
     rows = diffused[np.newaxis, data.split.train]
-    again = heads.adam(
+    again = adam(
         rows, data.labels[data.split.train], len(clf.classes_), [clf.weight_decay_],
         [clf.learning_rate_], epochs=100, seed=0,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def test_literal_steps_predict_the_same(citations):
     assert (clf.predict() == trained).mean() >= 0.999
 
 
-# What a prototype with validated settings reached on the public split.
+# Test accuracies of a prototype with validated settings on the public split.
 VALIDATED = {"cora": 81.3, "citeseer": 72.2, "pubmed": 79.5}
 
 
@@ -82,7 +82,7 @@ def test_validated_settings(citations):
 
 
 def test_inductive(citations):
-    """Fitted to half of the graph, with nothing of the other half to be seen."""
+    """Fitted to one half of the graph, it labels the other half."""
     _, data = citations
     labelled = data.labels >= 0
     part = np.flatnonzero(np.random.default_rng(0).random(len(labelled)) < 0.5)

@@ -1,4 +1,4 @@
-"""Learning without features, against features that are the identity matrix itself."""
+"""Learning without features, compared with the identity matrix as features."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from strategies import graphs, planted, stable_schemes, times
 
 import heatgraph as hg
 from heatgraph import DGCClassifier
-from heatgraph.learning import _featureless as gram
+from heatgraph.learning._featureless import empirical_kernel_map, node_weights
 
 GRAPH, LABELS = planted(kind=None)
 ENGINE = {"tol": 1e-12, "dtype": "float64", "n_threads": 1, "memory_budget": None}
@@ -22,21 +22,21 @@ ENGINE = {"tol": 1e-12, "dtype": "float64", "n_threads": 1, "memory_budget": Non
     st.integers(1, 6),
 )
 @pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
-def test_features_that_stand_in_have_the_same_gram_matrix(graph, scheme, self_loops, learning):
-    assume(graph.num_nodes > learning)
+def test_the_kernel_map_has_the_gram_matrix_of_the_kernel(graph, scheme, self_loops, num_train):
+    assume(graph.num_nodes > num_train)
     rows = np.arange(graph.num_nodes)[::-1]
-    F, turned = gram.stand_in_features(graph, [scheme], rows, learning, self_loops, ENGINE)
+    F, whitening = empirical_kernel_map(graph, [scheme], rows, num_train, self_loops, ENGINE)
     R = response_matrix(dense_operator(graph.adjacency.toarray(), self_loops), scheme)[rows]
-    np.testing.assert_allclose(F[0] @ F[0, :learning].T, R @ R[:learning].T, atol=1e-7)
-    weights = np.random.default_rng(0).normal(size=(learning, 2))
-    Theta = gram.node_weights(
-        graph, scheme, rows[:learning], turned[0] @ weights, self_loops, ENGINE
+    np.testing.assert_allclose(F[0] @ F[0, :num_train].T, R @ R[:num_train].T, atol=1e-7)
+    weights = np.random.default_rng(0).normal(size=(num_train, 2))
+    Theta = node_weights(
+        graph, scheme, rows[:num_train], whitening[0] @ weights, self_loops, ENGINE
     )
-    np.testing.assert_allclose(R[:learning] @ Theta, F[0, :learning] @ weights, atol=1e-5)
+    np.testing.assert_allclose(R[:num_train] @ Theta, F[0, :num_train] @ weights, atol=1e-5)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"self_loops": False}, {"K": 30}])
-def test_the_same_as_with_the_identity_for_features(parameters):
+def test_a_fit_agrees_with_identity_features(parameters):
     identity = GRAPH.with_features(np.eye(90))
     usual = {"T": 3.0, "weight_decay": 1e-3, "feature_scaling": "none"} | parameters
     without, given_ones = (
@@ -47,7 +47,7 @@ def test_the_same_as_with_the_identity_for_features(parameters):
 
 
 @pytest.mark.parametrize("val", [np.arange(20, 50), None])
-def test_a_search_finds_the_same(val):
+def test_a_search_agrees_with_identity_features(val):
     identity = GRAPH.with_features(np.eye(90))
     usual = {"T": [0.5, 3.0], "weight_decay": [1e-4, 1e-2], "feature_scaling": "none"}
     without, given_ones = (
@@ -59,7 +59,7 @@ def test_a_search_finds_the_same(val):
 
 
 def test_few_labels_on_a_large_graph():
-    """Labels have far to go, and features have become short by then: weight decay must follow."""
+    """A large T is needed, where features are small: the grid of weight decays must follow."""
     random = np.random.default_rng(0)
     n = 20_000
     y = random.integers(4, size=n)
@@ -70,7 +70,7 @@ def test_few_labels_on_a_large_graph():
     assert clf.score(None, y, np.arange(500, n)) > 0.9
 
 
-def test_other_ways_go_by_the_kernel_itself():
+def test_adam_and_pagerank_use_rows_of_the_kernel():
     for parameters in ({"solver": "adam"}, {"T": "auto", "scheme": hg.PersonalizedPageRank(0.1)}):
         usual = {"T": 3.0, "weight_decay": 1e-4} | parameters
         clf = DGCClassifier(**usual).fit(GRAPH, LABELS, np.arange(20))

@@ -4,8 +4,8 @@ import pytest
 from heatgraph import SGC, Euler, Heat, PersonalizedPageRank, RungeKutta4
 from heatgraph.errors import InputError
 from heatgraph.learning._search_space import (
-    LARGEST_TIME,
-    NUM_TIMES,
+    MAX_GRID_TIME,
+    NUM_GRID_STEPS,
     SchemeFamily,
     SearchSpace,
     Setting,
@@ -25,18 +25,22 @@ def read(**parameters):
     return SearchSpace.read(**(usual | parameters))
 
 
-def test_nothing_to_choose():
-    space = read().settle(("rows", "idf"))
-    assert space.only() == Setting(Heat(2.0), True, "rows", 0.1, 0.2)
+def test_values_give_a_single_setting():
+    space = read().resolve_scalings(("rows", "idf"))
+    assert space.single_setting() == Setting(Heat(2.0), True, "rows", 0.1, 0.2)
 
 
-def test_a_search_tries_all_suitable_scalings():
-    assert read(weight_decay="auto").settle(("rows", "idf")).scalings == ("rows", "idf")
-    assert read(T="auto").settle(("rows", "idf")).scalings == ("rows", "idf")
-    mixed = read(feature_scaling=["none", "auto", "rows"], T=[1, 2]).settle(("rows", "idf"))
+def test_auto_scaling_in_a_search_is_every_suitable_one():
+    assert read(weight_decay="auto").resolve_scalings(("rows", "idf")).scalings == ("rows", "idf")
+    assert read(T="auto").resolve_scalings(("rows", "idf")).scalings == ("rows", "idf")
+    mixed = read(feature_scaling=["none", "auto", "rows"], T=[1, 2]).resolve_scalings(
+        ("rows", "idf")
+    )
     assert mixed.scalings == ("none", "rows", "idf")
-    assert read(feature_scaling="idf", T="auto").settle(("rows", "idf")).scalings == ("idf",)
-    assert read(feature_scaling="idf", T="auto").settle(("none",)).scalings == ("none",)
+    assert read(feature_scaling="idf", T="auto").resolve_scalings(("rows", "idf")).scalings == (
+        "idf",
+    )
+    assert read(feature_scaling="idf", T="auto").resolve_scalings(("none",)).scalings == ("none",)
 
 
 @pytest.mark.parametrize(
@@ -51,21 +55,20 @@ def test_a_search_tries_all_suitable_scalings():
         ({"T": "auto", "scheme": PersonalizedPageRank(0.1)}, (PersonalizedPageRank(0.1),)),
     ],
 )
-def test_candidates(parameters, schemes):
+def test_candidates_of_schemes(parameters, schemes):
     assert read(**parameters).schemes == schemes
     assert read(**parameters).grid() == list(schemes)
 
 
-def test_kinds():
+def test_auto_T_gives_one_family_per_scheme_and_K():
     space = read(T="auto", K=[50, 60], scheme=["heat", "euler"])
     assert space.schemes is None
-    assert space.kinds == (
+    assert space.families == (
         SchemeFamily(Heat, None),
         SchemeFamily(Euler, 50),
         SchemeFamily(Euler, 60),
     )
-    assert len(space.grid()) == 3 * (NUM_TIMES + 1)
-    assert NUM_TIMES + 1 >= 40
+    assert len(space.grid()) == 3 * (NUM_GRID_STEPS + 1)
 
 
 def test_scheme_objects_do_not_mix_with_names():
@@ -73,30 +76,30 @@ def test_scheme_objects_do_not_mix_with_names():
         read(T="auto", scheme=[SGC(1), "heat"])
 
 
-def test_the_grid_of_times():
+def test_the_grid_is_uniform_in_log_time():
     times = [scheme.T for scheme in SchemeFamily(Heat, None).grid()]
     assert times[0] == 0
-    assert times[-1] == LARGEST_TIME
+    assert times[-1] == MAX_GRID_TIME
     steps = np.diff(np.log(np.array(times) + 0.5))
     np.testing.assert_allclose(steps, steps[0])
 
 
 @pytest.mark.parametrize("scheme", [Euler, RungeKutta4])
 @pytest.mark.parametrize("K", [1, 2, 7, 500])
-def test_steps_are_only_tried_where_they_are_stable(scheme, K):
-    """Unstable ones would warn, which is an error here."""
+def test_grids_of_stepped_schemes_are_stable(scheme, K):
+    """An unstable scheme would warn, and warnings are errors in tests."""
     grid = SchemeFamily(scheme, K).grid()
-    assert pytest.approx(min(LARGEST_TIME, K * scheme.stability_limit())) == grid[-1].T
-    assert len(grid) == NUM_TIMES + 1
-    around = SchemeFamily(scheme, K).around(grid[-1].T, 9)
-    assert all(s.stable for s in grid + around)
+    assert pytest.approx(min(MAX_GRID_TIME, K * scheme.stability_limit())) == grid[-1].T
+    assert len(grid) == NUM_GRID_STEPS + 1
+    refined = SchemeFamily(scheme, K).grid_around(grid[-1].T, 9)
+    assert all(s.stable for s in grid + refined)
 
 
-def test_times_around():
-    kind = SchemeFamily(Heat, None)
-    times = [scheme.T for scheme in kind.grid()]
-    near = [scheme.T for scheme in kind.around(times[20], 9)]
+def test_a_grid_around_T_ends_at_the_neighbouring_grid_points():
+    family = SchemeFamily(Heat, None)
+    times = [scheme.T for scheme in family.grid()]
+    near = [scheme.T for scheme in family.grid_around(times[20], 9)]
     assert near[0] == pytest.approx(times[19])
     assert near[4] == pytest.approx(times[20])
     assert near[-1] == pytest.approx(times[21])
-    assert kind.around(0.0, 9)[0] == Heat(0.0)
+    assert family.grid_around(0.0, 9)[0] == Heat(0.0)

@@ -40,7 +40,7 @@ from heatgraph.learning._serialization import (
     serialize_model,
     serialize_parameters,
 )
-from heatgraph.learning.classifier import DGCClassifier
+from heatgraph.learning.classifier import DGCClassifier, from_fitted_model, to_fitted_model
 from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
 from heatgraph.schemes import SIGN
 
@@ -138,9 +138,9 @@ class StackedClassifier(NodeClassifier):
     def save(self, path: str | Path) -> None:
         """Write the model to a file, atomically and without the graph; `load` reads it."""
         check_is_fitted(self)
-        head, tensors = serialize_model(self.head_)
+        head, tensors = serialize_model(to_fitted_model(self.head_))
         content = {
-            "parameters": serialize_parameters(self),
+            "parameters": serialize_parameters(self.get_params(deep=False)),
             "setting": self.setting_,
             "feature_scaling": self.feature_scaling_,
             "num_features": self.n_features_in_,
@@ -165,7 +165,7 @@ class StackedClassifier(NodeClassifier):
             statistics = tensors.pop("factor", None), tensors.pop("shift", None)
             scaling = Scaling(content["feature_scaling"], *statistics)
             scaling.check(count)
-            head: DGCClassifier = deserialize_model(DGCClassifier, content["head"], tensors)
+            head = from_fitted_model(deserialize_model(content["head"], tensors))
             if count < 1 or head.n_features_in_ % count:
                 raise ValueError("the numbers of features contradict each other")
             model = cls(**parameters)

@@ -1,18 +1,18 @@
-"""Learning without features, where nodes are known by their rows of the kernel r(S) alone.
+"""Kernel features of graphs without node features.
 
-Each node is its own feature then, so diffused features of R nodes are R rows of r(S), each as long
-as the graph. But all that a linear head needs of them is their Gram matrix with the L rows that it
-learns from,
+Without features, each node is its own feature: the diffused features of R nodes are R rows of the
+kernel r(S), each as long as the graph. A linear model needs only their Gram matrix with the L
+training rows,
 
-    r(S)[rows] r(S)[learning]^T = r(S)^2 [rows, learning],
+    G = r(S)[rows] r(S)[train]^T = r(S)^2 [rows, train]            (R, L),
 
-and r^2 is a scheme of the same kind, so that labels alone diffuse. With the eigenvectors U and
-eigenvalues lambda of its part [learning, learning], the features
+and r^2 is a scheme of the same family, so that L columns diffuse instead of n. With eigenvectors U
+and eigenvalues lambda of the block [train, train], the empirical kernel map
 
-    F = r(S)^2 [rows, learning] U lambda^(-1/2)
+    F = G U lambda^(-1/2)                                          (R, L)
 
-have the same Gram matrix, and L columns. Weights theta for F are weights for nodes
-Theta = r(S)[:, learning] U lambda^(-1/2) theta: one more diffusion, of a column per class.
+has the same Gram matrix. Weights theta (L, C) on F are node weights
+Theta = r(S)[:, train] U lambda^(-1/2) theta (n, C): one more diffusion, with C columns.
 """
 
 from __future__ import annotations
@@ -32,53 +32,52 @@ Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
 
-def can_stand_in(graph: Graph, schemes: Sequence[Scheme], num_learning: int) -> bool:
-    """Whether nodes have no features, the schemes have squares, and it makes things smaller."""
+def has_kernel_map(graph: Graph, schemes: Sequence[Scheme], num_train: int) -> bool:
+    """Whether nodes have no features, all schemes have squares, and L < n makes the map smaller."""
     return (
         graph.features is None
-        and num_learning < graph.num_nodes
+        and num_train < graph.num_nodes
         and all(scheme.squared() is not None for scheme in schemes)
     )
 
 
-def stand_in_features(
+def empirical_kernel_map(
     graph: Graph,
     schemes: Sequence[Scheme],
     rows: Indices,
-    num_learning: int,
+    num_train: int,
     self_loops: bool,
     engine: dict[str, Any],
 ) -> tuple[Array, Array]:
-    """Features (M, R, L) of `rows`, the first L of which are learned from, and U lambda^(-1/2)."""
-    learning = rows[:num_learning]
+    """Features F (M, R, L) of `rows`, the first L of them for training, and U lambda^(-1/2)."""
+    train = rows[:num_train]
     units = sp.csr_array(
-        (np.ones(num_learning, dtype=np.float32), (learning, np.arange(num_learning))),
-        shape=(graph.num_nodes, num_learning),
+        (np.ones(num_train, dtype=np.float32), (train, np.arange(num_train))),
+        shape=(graph.num_nodes, num_train),
     )
     squares = [squared for scheme in schemes if (squared := scheme.squared())]
     gram = diffuse_many(
         graph.with_features(units), squares, rows=rows, self_loops=self_loops, **engine
     )
-    inner = gram[:, :num_learning].astype(np.float64)
-    lambdas, U = np.linalg.eigh((inner + inner.swapaxes(1, 2)) / 2)
-    # What is below the error of the Gram matrix is no direction.
-    error = max(num_learning * float(np.finfo(gram.dtype).eps), 10 * engine["tol"])
-    least = error * lambdas[:, -1:]
-    present = lambdas > least
-    scale = np.where(present, 1 / np.sqrt(np.where(present, lambdas, 1)), 0)
-    turned = U * scale[:, np.newaxis]
-    return (gram @ turned).astype(gram.dtype), turned
+    train_block = gram[:, :num_train].astype(np.float64)
+    eigenvalues, U = np.linalg.eigh((train_block + train_block.swapaxes(1, 2)) / 2)
+    # Eigenvalues below the error of the Gram matrix are noise.
+    error = max(num_train * float(np.finfo(gram.dtype).eps), 10 * engine["tol"])
+    significant = eigenvalues > error * eigenvalues[:, -1:]
+    inverse_root = np.where(significant, 1 / np.sqrt(np.where(significant, eigenvalues, 1)), 0)
+    whitening = U * inverse_root[:, np.newaxis]
+    return (gram @ whitening).astype(gram.dtype), whitening
 
 
 def node_weights(
     graph: Graph,
     scheme: Scheme,
-    learning: Indices,
+    train: Indices,
     alpha: Array,
     self_loops: bool,
     engine: dict[str, Any],
 ) -> Array:
-    """Weights of nodes (n, C) from those of the nodes learned from, alpha (L, C)."""
-    spread = np.zeros((graph.num_nodes, alpha.shape[1]))
-    spread[learning] = alpha
-    return diffuse(graph.with_features(spread), scheme=scheme, self_loops=self_loops, **engine)
+    """Weights of all nodes (n, C) from dual weights alpha (L, C) of the training nodes."""
+    columns = np.zeros((graph.num_nodes, alpha.shape[1]))
+    columns[train] = alpha
+    return diffuse(graph.with_features(columns), scheme=scheme, self_loops=self_loops, **engine)

@@ -1,8 +1,16 @@
-"""What every classifier of nodes shares: predictions, scoring, checks and scikit-learn's tags.
+"""The common base of node classifiers: predictions, accuracy, checks and scikit-learn's tags.
 
-A subclass fits and leaves `classes_`, `graph_` and `n_features_in_`, and implements `_scores`. From
-scores z (m, C) follow the prediction, argmax_c z_c, and the probabilities, softmax(z / t) with the
-temperature t, unless a subclass says otherwise in `_probabilities`.
+From scores z (m, C) of m nodes, the predicted class is argmax_c z_c and the probabilities are
+softmax(z / t), with a temperature t.
+
+The contract of a subclass:
+
+1. `fit` sets `classes_`, `graph_` and `n_features_in_`, and `temperature_` if it is not 1. A model
+   read from a file has no `graph_`.
+2. `_scores` returns scores of the classes in the order of `classes_`. Its graph has been checked by
+   `_graph_to_label`; its nodes have not.
+3. `_probabilities` may be overridden where scores are not logits, and `_graph_to_label` extended by
+   further checks.
 """
 
 from __future__ import annotations
@@ -25,7 +33,7 @@ Array = npt.NDArray[Any]
 
 
 class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of estimators that learn on one graph and label the nodes of it, or of others."""
+    """Base of estimators that are fitted to one graph and label its nodes, or those of others."""
 
     classes_: Array
     graph_: Graph
@@ -34,7 +42,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _scores(self, graph: Graph, nodes: Any) -> Array:
-        """Scores (m, C) of `nodes`, or of all; `graph` comes from `_graph_to_label`."""
+        """Scores (m, C) of `nodes` (indices or mask), by default of all."""
 
     def _probabilities(self, scores: Array) -> Array:
         """Probabilities (m, C) for scores (m, C)."""
@@ -42,7 +50,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
         return np.asarray(scipy.special.softmax(scaled, axis=1))
 
     def decision_function(self, graph: Graph | None = None, nodes: Any = None) -> Array:
-        """Scores of the classes; for two classes, those of the second minus those of the first.
+        """Scores of the classes; with two classes, the second's score minus the first's.
 
         Parameters
         ----------
@@ -68,27 +76,27 @@ class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
         return np.asarray(self.classes_[best])
 
     def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
-        """Accuracy: the share of nodes whose predicted label is the true one.
+        """Accuracy of the predicted labels.
 
         Parameters
         ----------
         graph : Graph or None
-            None is the graph that was fitted.
+            None for the graph that was fitted.
         y : sequence of length n
             True labels.
         nodes : indices or mask, optional
-            Nodes to count; by default all that have a label in `y`.
+            Nodes to score; by default all that have a label in `y`.
         """
         graph = self._graph_to_label(graph)
         labels = Labels.read(y, graph.num_nodes)
-        counted = labels.labelled(nodes, "nodes")
-        if len(counted) == 0:
+        labelled = labels.labelled(nodes, "nodes")
+        if len(labelled) == 0:
             raise InputError("there is no labelled node to score.")
-        codes = labels.encode(self.classes_, counted)
-        return float((self._scores(graph, counted).argmax(axis=1) == codes).mean())
+        codes = labels.encode(self.classes_, labelled)
+        return float((self._scores(graph, labelled).argmax(axis=1) == codes).mean())
 
     def _graph_to_label(self, graph: Graph | None) -> Graph:
-        """The graph to predict on, by default the fitted one, if its features fit the model."""
+        """The graph to predict on, by default the fitted one, after a check of its features."""
         check_is_fitted(self)
         if graph is None:
             graph = getattr(self, "graph_", None)

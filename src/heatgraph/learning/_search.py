@@ -1,8 +1,9 @@
-"""Choosing T, weight decay and whatever else is left open, on validation nodes or in folds.
+"""Search for T, weight decay and other open parameters, on validation nodes or in folds.
 
 One set of Chebyshev vectors serves all values of T, only the rows of labelled nodes are diffused,
-and all weight decays are fitted at once, so that hundreds of settings cost about as much as a few.
-No labels are looked at but those of the training and the validation nodes.
+and all weight decays are fitted in one batch, so that hundreds of settings cost little more than a
+few. No labels are read but those of training and validation nodes. `_plateau` chooses among the
+results.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.diffusion import diffuse_many
 from heatgraph.errors import CollapseWarning, InputError
 from heatgraph.graph import Graph
-from heatgraph.learning._featureless import can_stand_in, node_weights, stand_in_features
-from heatgraph.learning._search_space import SOFT_TIME, SchemeFamily, SearchSpace, Setting
-from heatgraph.learning._softmax_regression import Fit, SoftmaxRegression, sets_at_once
+from heatgraph.learning._featureless import empirical_kernel_map, has_kernel_map, node_weights
+from heatgraph.learning._plateau import ValidationResult, heaviest_group, plateau_center, rank
+from heatgraph.learning._search_space import SchemeFamily, SearchSpace, Setting
+from heatgraph.learning._softmax_regression import (
+    SoftmaxFit,
+    SoftmaxRegression,
+    feature_sets_per_batch,
+)
 from heatgraph.learning.calibration import log_loss
 from heatgraph.learning.scaling import Scaling
 from heatgraph.schemes import Scheme
@@ -34,58 +40,28 @@ from heatgraph.schemes import Scheme
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
-# r(S) 1 at the rows of a search (M, R, 1), and each fold's centre (folds, p); None if not centred.
-Centres = tuple[Array, Array] | None
 
-# One step to either side of the T that the grid suggests, this many more are tried.
+# Values of T tried in the last round, within one grid step of the plateau's centre.
 NUM_REFINED = 9
-# Beyond the grid, this many at a time.
-NUM_LONGER = 8
-# The grid of weight decays, in units of the diffused features' mean square over their number.
-DECAYS = np.logspace(-4, 2, 16)
-FOLDS = 5
-# A search learns from no more nodes than this, and checks on no more than that.
-MOST_LEARNING, MOST_CHECKING = 2000, 5000
-# Gram matrices of a final fit are computed to this.
-FINE_TOL = 1e-12
-# Diffused features that are kept at a time.
+# Values of T per extension of the grid.
+NUM_EXTENDED = 8
+# The grid of weight decays, relative to the mean squared norm of features over the number of rows.
+RELATIVE_DECAYS = np.logspace(-4, 2, 16)
+NUM_FOLDS = 5
+# A search samples its nodes down to these numbers.
+MAX_TRAIN_NODES, MAX_HELD_OUT_NODES = 2000, 5000
+# Tolerance of the Gram matrix of a final fit without features, whose smallest eigenvalues matter.
+GRAM_TOL = 1e-12
+# Diffused features held in memory at a time.
 CHUNK_BYTES = 512 << 20
 
 
 @dataclass(frozen=True)
-class ValidationResult:
-    """What a setting came to on the nodes it was checked on.
+class NodeClassificationTask:
+    """A graph, its training and validation nodes, and how to fit them.
 
-    `unit` is the weight decay that the grid calls 1 at this T; 1 where there is no grid.
-    """
-
-    setting: Setting
-    unit: float
-    accuracy: float
-    log_loss: float
-
-    def record(self) -> dict[str, Any]:
-        """A row of the table of a search."""
-        scheme = self.setting.scheme
-        return {
-            "scheme": type(scheme).__name__ if hasattr(scheme, "T") else repr(scheme),
-            "T": getattr(scheme, "T", None),
-            "K": getattr(scheme, "K", None),
-            "self_loops": self.setting.self_loops,
-            "feature_scaling": self.setting.feature_scaling,
-            "weight_decay": self.setting.weight_decay,
-            "learning_rate": self.setting.learning_rate,
-            "accuracy": self.accuracy,
-            "log_loss": self.log_loss,
-        }
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is learned from what, and by which means.
-
-    `codes` (n_train,) and `val_codes` (n_val,) are classes as numbers below `num_classes`, or -1
-    for a validation node whose class has no training node. `engine` goes to `diffuse_many`.
+    `codes` (n_train,) and `val_codes` (n_val,) are class indices below `num_classes`, or -1 for a
+    validation node whose class has no training node. `engine` are options of `diffuse_many`.
     """
 
     graph: Graph
@@ -94,42 +70,33 @@ class Task:
     val: Indices | None
     val_codes: Indices | None
     num_classes: int
-    head: SoftmaxRegression
+    regression: SoftmaxRegression
     engine: dict[str, Any]
     seed: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The precision of the work."""
+        """Precision of diffused features and weights."""
         return working_dtype(self.engine["dtype"])
 
-    def scaled(self, name: str) -> tuple[Scaling, Graph]:
-        """The scaling of that name, learned from the training nodes, and the graph under it."""
+    def scale_features(self, name: str) -> tuple[Scaling, Graph]:
+        """The scaling of that name, fitted to the training nodes, and the scaled graph."""
         X = self.graph.features
         scaling = Scaling.learn(name, X, self.train)
         if X is None or name == "none":
             return scaling, self.graph
         return scaling, self.graph.with_features(scaling.apply(X, self.dtype))
 
-    def fit(self, setting: Setting) -> tuple[Scaling, Fit]:
-        """Train one setting on all training nodes."""
-        scaling, graph = self.scaled(setting.feature_scaling)
-        settings = ([setting.weight_decay], [setting.learning_rate])
-        n, loops = len(self.train), setting.self_loops
-        limited = SingleBlasThread() if self.engine["n_threads"] == 1 else nullcontext()
-        if not self.stands_in(graph, [setting.scheme], n):
-            X = self.features(graph, [setting.scheme], loops, self.train, n)
-            with limited:
-                fit = self.head.fit(X, self.codes, self.num_classes, *settings)
+    def fit(self, setting: Setting) -> tuple[Scaling, SoftmaxFit]:
+        """Fit one setting to all training nodes."""
+        scaling, graph = self.scale_features(setting.feature_scaling)
+        if self.uses_kernel_map(graph, [setting.scheme], len(self.train)):
+            fit = self._fit_kernel_map(graph, setting)
         else:
-            fine = self.engine | {"dtype": np.float64, "tol": min(self.engine["tol"], FINE_TOL)}
-            F, turned = stand_in_features(graph, [setting.scheme], self.train, n, loops, fine)
-            with limited:
-                fit = self.head.fit(F, self.codes, self.num_classes, *settings)
-            alpha = turned[0] @ fit.Theta[0, 0]
-            Theta = node_weights(graph, setting.scheme, self.train, alpha, loops, self.engine)
-            bias = fit.bias.astype(self.dtype)
-            fit = Fit(Theta[np.newaxis, np.newaxis], bias, fit.converged)
+            X = self.diffused_features(
+                graph, [setting.scheme], setting.self_loops, self.train, len(self.train)
+            )
+            fit = self._fit_regression(X, setting)
         if not (np.isfinite(fit.Theta).all() and np.isfinite(fit.bias).all()):
             raise InputError(
                 f"training ended in numbers that exceed {self.dtype}, with learning_rate="
@@ -138,342 +105,343 @@ class Task:
             )
         return scaling, fit
 
-    def features(
+    def _fit_regression(self, X: Array, setting: Setting) -> SoftmaxFit:
+        weight_decay, learning_rate = [setting.weight_decay], [setting.learning_rate]
+        with SingleBlasThread() if self.engine["n_threads"] == 1 else nullcontext():
+            return self.regression.fit(X, self.codes, self.num_classes, weight_decay, learning_rate)
+
+    def _fit_kernel_map(self, graph: Graph, setting: Setting) -> SoftmaxFit:
+        scheme, loops = setting.scheme, setting.self_loops
+        precise = self.engine | {"dtype": np.float64, "tol": min(self.engine["tol"], GRAM_TOL)}
+        F, whitening = empirical_kernel_map(
+            graph, [scheme], self.train, len(self.train), loops, precise
+        )
+        fit = self._fit_regression(F, setting)
+        alpha = whitening[0] @ fit.Theta[0, 0]
+        Theta = node_weights(graph, scheme, self.train, alpha, loops, self.engine)
+        bias = fit.bias.astype(self.dtype)
+        return SoftmaxFit(Theta[np.newaxis, np.newaxis], bias, fit.converged)
+
+    def diffused_features(
         self,
         graph: Graph,
         schemes: Sequence[Scheme],
         self_loops: bool,
         rows: Indices,
-        num_learning: int,
+        num_train: int,
     ) -> Array:
-        """Diffused features (M, R, p) of `rows`, the first of which are learned from.
+        """Diffused features (M, R, p) of `rows`, the first `num_train` of which are for training.
 
-        Without features, others with the same Gram matrix stand in for them.
+        Without node features, kernel features with the same Gram matrix take their place.
         """
-        if self.stands_in(graph, schemes, num_learning):
-            return stand_in_features(graph, schemes, rows, num_learning, self_loops, self.engine)[0]
+        if self.uses_kernel_map(graph, schemes, num_train):
+            return empirical_kernel_map(graph, schemes, rows, num_train, self_loops, self.engine)[0]
         return diffuse_many(graph, schemes, self_loops=self_loops, rows=rows, **self.engine)
 
-    def stands_in(self, graph: Graph, schemes: Sequence[Scheme], num_learning: int) -> bool:
-        """Whether other features stand in for rows of the kernel."""
-        # Adam starts from random weights of all nodes, and sees more than the Gram matrix.
-        return self.head.solver == "lbfgs" and can_stand_in(graph, schemes, num_learning)
-
-    def held_out_scores(self, setting: Setting) -> tuple[Array, Indices]:
-        """Scores (m, C) of training nodes by heads that did not learn from them, and their codes.
-
-        One setting is trained in each fold of a cross-validation.
-        """
-        trial = _Trial.of(replace(self, val=None, val_codes=None))
-        X, centres = trial.features([setting.scheme], setting.self_loops, setting.feature_scaling)
-        scores = np.empty((len(trial.rows), self.num_classes), dtype=X.dtype)
-        codes = trial.codes.copy()
-        for fold, (learning, checking) in enumerate(trial.folds):
-            scores[checking] = trial.scores(
-                X, centres, fold, [setting.weight_decay], [setting.learning_rate]
-            )[0, 0]
-            # Of a class that a fold did not learn, its scores say nothing.
-            codes[checking[~np.isin(codes[checking], codes[learning])]] = -1
-        return scores, codes
+    def uses_kernel_map(self, graph: Graph, schemes: Sequence[Scheme], num_train: int) -> bool:
+        """Whether kernel features replace rows of the kernel."""
+        # Adam's random initial weights have one entry per node, so it needs the rows themselves.
+        return self.regression.solver == "lbfgs" and has_kernel_map(graph, schemes, num_train)
 
 
 def search(
-    task: Task, space: SearchSpace, progress: Progress | None = None
+    task: NodeClassificationTask, space: SearchSpace, progress: Progress | None = None
 ) -> tuple[Setting, list[ValidationResult]]:
-    """Try the combinations in `space`, then more of T around the best; give the setting to use.
+    """Evaluate the settings of `space` and choose one, by the rule of `_plateau`.
 
-    An accuracy measured on m nodes has a standard error e = sqrt(a (1 - a) / m), so the best of
-    hundreds of settings is best by luck. Each setting gets the weight exp((accuracy - best) / e)
-    instead. What is given as candidates is chosen by the sum of weights; T and weight decay, where
-    they are "auto", are the weighted means of their logarithms: the middle of the plateau, and not
-    its highest spike.
+    If T is "auto", the grid is extended while its largest T is the best, and then refined around
+    the centre of the plateau. Returns the chosen setting and all results.
     """
-    trial = _Trial.of(task)
+    cross_validation = CrossValidation.from_task(task)
+    num_held_out = cross_validation.num_held_out
     pairs = list(itertools.product(space.self_loops, space.scalings))
     grid = space.grid()
-    refined = NUM_REFINED if space.schemes is None else 0
-    tally = _Tally(progress, len(pairs) * len(grid) + refined)
-    outcomes: list[ValidationResult] = []
-    for pair in pairs:
-        outcomes += trial.run(space, grid, *pair, tally)
-    group = _best_group(space, outcomes, trial.num_checked)
+    num_refined = NUM_REFINED if space.schemes is None else 0
+    counter = _ProgressCounter(progress, len(pairs) * len(grid) + num_refined)
+    results: list[ValidationResult] = []
+    for self_loops, scaling in pairs:
+        results += cross_validation.evaluate(space, grid, self_loops, scaling, counter)
+    group = heaviest_group(space, results, num_held_out)
     if space.schemes is None:
         best = group[0].setting
-        kind = SchemeFamily.of(best.scheme)
-        # Whatever else was a choice between candidates is settled now.
-        open_still = replace(
+        family = SchemeFamily.from_scheme(best.scheme)
+        # Candidates of the other parameters have been chosen with the group.
+        narrowed = replace(
             space,
-            decays=None if space.decays is None else (best.weight_decay,),
-            rates=(best.learning_rate,),
+            weight_decays=None if space.weight_decays is None else (best.weight_decay,),
+            learning_rates=(best.learning_rate,),
         )
-        pair = (best.self_loops, best.feature_scaling)
-        while longer := _longer(kind, group):
-            tally.total += len(longer)
-            more = trial.run(open_still, longer, *pair, tally)
-            group, outcomes = group + more, outcomes + more
-        T = _time(_middle(space, group, trial.num_checked))
-        group = trial.run(open_still, kind.around(T, NUM_REFINED), *pair, tally)
-        outcomes += group
-    setting = _middle(space, group, trial.num_checked)
-    if space.decays is None:
-        # The penalty keeps its weight against the sum of losses, of which there are more now.
-        learned = len(trial.folds[0][0])
-        setting = replace(setting, weight_decay=setting.weight_decay * learned / len(task.train))
-    return setting, outcomes
+
+        def evaluate(schemes: list[Scheme]) -> list[ValidationResult]:
+            return cross_validation.evaluate(
+                narrowed, schemes, best.self_loops, best.feature_scaling, counter
+            )
+
+        while extension := _extend_grid(family, group):
+            counter.total += len(extension)
+            extended = evaluate(extension)
+            group, results = group + extended, results + extended
+        center = plateau_center(space, group, num_held_out)
+        group = evaluate(family.grid_around(center.T, NUM_REFINED))
+        results += group
+    setting = plateau_center(space, group, num_held_out)
+    if space.weight_decays is None:
+        # The objective has the mean loss: the penalty keeps its weight against the sum of losses.
+        share = cross_validation.num_fold_train / len(task.train)
+        setting = replace(setting, weight_decay=setting.weight_decay * share)
+    return setting, results
 
 
-class _Tally:
-    """Counts schemes that were tried, on whichever thread, and reports them."""
+def cross_validated_scores(task: NodeClassificationTask, setting: Setting) -> tuple[Array, Indices]:
+    """Out-of-fold scores (m, C) of training nodes with one setting, and their codes (m,).
+
+    The code is -1 where the node's class is missing from the training part of its fold.
+    """
+    cross_validation = CrossValidation.from_task(replace(task, val=None, val_codes=None))
+    features = cross_validation.diffuse(
+        [setting.scheme], setting.self_loops, setting.feature_scaling
+    )
+    scores = np.empty((len(cross_validation.rows), task.num_classes), dtype=features.X.dtype)
+    codes = cross_validation.codes.copy()
+    for fold, (train, held_out) in enumerate(cross_validation.folds):
+        scores[held_out] = cross_validation.fold_scores(
+            features, fold, [setting.weight_decay], [setting.learning_rate]
+        )[0, 0]
+        codes[held_out[~np.isin(codes[held_out], codes[train])]] = -1
+    return scores, codes
+
+
+class _ProgressCounter:
+    """Counts evaluated schemes across threads and reports them."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self.progress = progress
         self.done, self.total = 0, total
         self._lock = threading.Lock()
-        self.count(0)
+        self.add(0)
 
-    def count(self, more: int) -> None:
+    def add(self, count: int) -> None:
         with self._lock:
-            self.done += more
+            self.done += count
             if self.progress is not None:
                 self.progress("search", self.done, self.total)
 
 
 @dataclass(frozen=True)
-class _Trial:
-    """The nodes of a search: which to learn from and which to check on, in each of its folds."""
+class FoldFeatures:
+    """Diffused features X (M, R, p) of the nodes of a search, centred for each fold.
 
-    task: Task
+    Standardised features have the mean of all training nodes subtracted, including those that a
+    fold holds out. With few nodes that leaks their labels: of two nodes, one is the other's
+    negative. So each fold subtracts the mean s of its own training part, which diffuses too:
+    r(S) (X - 1 s^T) = r(S) X - (r(S) 1) s^T.
+
+    `diffused_ones` (M, R, 1) is r(S) 1 and `fold_means` (folds, p) are the s; None if features are
+    not centred.
+    """
+
+    X: Array
+    diffused_ones: Array | None = None
+    fold_means: Array | None = None
+
+    def select_schemes(self, schemes: slice) -> FoldFeatures:
+        """The features of some of the M schemes."""
+        ones = None if self.diffused_ones is None else self.diffused_ones[schemes]
+        return FoldFeatures(self.X[schemes], ones, self.fold_means)
+
+    def for_fold(self, fold: int, rows: Indices) -> Array:
+        """Features of some rows as a fold sees them."""
+        if self.diffused_ones is None or self.fold_means is None:
+            return self.X[:, rows]
+        return np.asarray(self.X[:, rows] - self.diffused_ones[:, rows] * self.fold_means[fold])
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """The nodes of a search, and its folds.
+
+    `rows` (R,) are nodes and `codes` (R,) their classes. A fold is a pair of positions among them:
+    training part and held-out part. Given validation nodes, there is one fold, which holds them
+    out.
+    """
+
+    task: NodeClassificationTask
     rows: Indices
     codes: Indices
     folds: list[tuple[Indices, Indices]]
 
     @classmethod
-    def of(cls, task: Task) -> _Trial:
+    def from_task(cls, task: NodeClassificationTask) -> CrossValidation:
+        """Sample the nodes of a search and assign them to folds."""
         rng = np.random.default_rng(task.seed)
-        learning = _sample(task.codes, MOST_LEARNING, rng)
+        train = stratified_sample(task.codes, MAX_TRAIN_NODES, rng)
         if task.val is None or task.val_codes is None:
-            codes = task.codes[learning]
-            part = stratified_parts(codes, min(FOLDS, len(codes)), rng)
+            codes = task.codes[train]
+            part = stratified_parts(codes, min(NUM_FOLDS, len(codes)), rng)
             folds = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in set(part)]
-            return cls(task, task.train[learning], codes, folds)
-        checking = _sample(task.val_codes, MOST_CHECKING, rng)
-        n, m = len(learning), len(checking)
+            return cls(task, task.train[train], codes, folds)
+        held_out = stratified_sample(task.val_codes, MAX_HELD_OUT_NODES, rng)
+        n, m = len(train), len(held_out)
         return cls(
             task,
-            np.concatenate([task.train[learning], task.val[checking]]),
-            np.concatenate([task.codes[learning], task.val_codes[checking]]),
+            np.concatenate([task.train[train], task.val[held_out]]),
+            np.concatenate([task.codes[train], task.val_codes[held_out]]),
             [(np.arange(n), np.arange(n, n + m))],
         )
 
     @property
-    def num_learning(self) -> int:
-        """Number of rows, the first ones, among which those are that are learned from."""
-        return 1 + max(int(learning.max()) for learning, _ in self.folds)
-
-    def features(
-        self, schemes: Sequence[Scheme], self_loops: bool, scaling: str
-    ) -> tuple[Array, Centres]:
-        """Diffused features (M, R, p) of all rows of the search, and the folds' centres.
-
-        Features that are standardised have the mean of all training nodes taken away, also of those
-        that a fold leaves out. With few nodes that gives their labels away: of two, one is the
-        other's negative. So every fold gets a centre of its own, which is diffused like the rest:
-        r(S) (X - 1 s^T) = r(S) X - (r(S) 1) s^T.
-        """
-        task = self.task
-        learned, graph = task.scaled(scaling)
-        X = task.features(graph, schemes, self_loops, self.rows, self.num_learning)
-        if learned.shift is None or task.val is not None:
-            return X, None
-        undiffused = np.asarray(graph.features[self.rows], dtype=np.float64)
-        shifts = np.stack([undiffused[learning].mean(axis=0) for learning, _ in self.folds])
-        ones = graph.with_features(np.ones((graph.num_nodes, 1), dtype=np.float32))
-        spread = diffuse_many(ones, schemes, self_loops=self_loops, rows=self.rows, **task.engine)
-        return X, (spread, shifts.astype(X.dtype))
+    def num_train_rows(self) -> int:
+        """Number of leading rows that contain the training parts of all folds."""
+        return 1 + max(int(train.max()) for train, _ in self.folds)
 
     @property
-    def num_checked(self) -> int:
-        """Number of nodes that settings are checked on."""
-        return sum(len(checking) for _, checking in self.folds)
+    def num_fold_train(self) -> int:
+        """Number of nodes in a fold's training part."""
+        return len(self.folds[0][0])
 
-    def run(
+    @property
+    def num_held_out(self) -> int:
+        """Number of held-out nodes of all folds."""
+        return sum(len(held_out) for _, held_out in self.folds)
+
+    def diffuse(self, schemes: Sequence[Scheme], self_loops: bool, scaling: str) -> FoldFeatures:
+        """Diffused features of all rows."""
+        task = self.task
+        learned, graph = task.scale_features(scaling)
+        X = task.diffused_features(graph, schemes, self_loops, self.rows, self.num_train_rows)
+        if learned.shift is None or task.val is not None:
+            return FoldFeatures(X)
+        undiffused = np.asarray(graph.features[self.rows], dtype=np.float64)
+        means = np.stack([undiffused[train].mean(axis=0) for train, _ in self.folds])
+        ones = graph.with_features(np.ones((graph.num_nodes, 1), dtype=np.float32))
+        diffused = diffuse_many(ones, schemes, self_loops=self_loops, rows=self.rows, **task.engine)
+        return FoldFeatures(X, diffused, means.astype(X.dtype))
+
+    def evaluate(
         self,
         space: SearchSpace,
         schemes: Sequence[Scheme],
         self_loops: bool,
         scaling: str,
-        tally: _Tally,
+        counter: _ProgressCounter,
     ) -> list[ValidationResult]:
-        """Try all schemes, weight decays and learning rates with one scaling and one Laplacian."""
-        task = self.task
-        tried: dict[Scheme, tuple[Array, ...]] = {}
+        """Evaluate all schemes, weight decays and learning rates with one scaling and Laplacian."""
+        results = []
         for chunk in self._chunks(schemes):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CollapseWarning)
-                X, centres = self.features(chunk, self_loops, scaling)
+                features = self.diffuse(chunk, self_loops, scaling)
+            for scheme, figures in zip(
+                chunk, self._evaluate_chunk(features, space, counter), strict=True
+            ):
+                for decay_scale, weight_decay, rate, accuracy, loss in zip(*figures, strict=True):
+                    setting = Setting(scheme, self_loops, scaling, float(weight_decay), rate)
+                    result = ValidationResult(
+                        setting, float(decay_scale), float(accuracy), float(loss)
+                    )
+                    results.append(result)
+        return results
 
-            def check(
-                batch: slice,
-                X: Array = X,
-                centres: Centres = centres,
-                chunk: Sequence[Scheme] = chunk,
-            ) -> None:
-                own = None if centres is None else (centres[0][batch], centres[1])
-                figures = self._check(X[batch], own, space, lambda: crew.stopping)
-                tried.update(zip(chunk[batch], zip(*figures, strict=True), strict=True))
-                tally.count(len(chunk[batch]))
+    def _evaluate_chunk(
+        self, features: FoldFeatures, space: SearchSpace, counter: _ProgressCounter
+    ) -> list[tuple[Any, ...]]:
+        """Per scheme, its columns of `_evaluate_batch`; threads share the batches."""
+        num_decays = len(RELATIVE_DECAYS if space.weight_decays is None else space.weight_decays)
+        size = feature_sets_per_batch(
+            self.num_fold_train, self.task.num_classes, num_decays * len(space.learning_rates)
+        )
+        starts = range(0, len(features.X), size)
+        figures: dict[int, list[tuple[Any, ...]]] = {}
 
-            # A few T for each thread, rather than all threads for small products.
-            settings = len(DECAYS if space.decays is None else space.decays) * len(space.rates)
-            with SingleBlasThread(), WorkerThreads(thread_count(task.engine["n_threads"])) as crew:
-                crew.map(check, self._batches(len(chunk), settings))
-        rates = itertools.cycle(space.rates)
-        return [
-            ValidationResult(
-                Setting(scheme, self_loops, scaling, float(decay), next(rates)),
-                float(unit),
-                float(accuracy),
-                float(loss),
-            )
-            for scheme in schemes
-            for unit, decay, accuracy, loss in zip(*tried[scheme], strict=True)
-        ]
+        def evaluate_batch(start: int) -> None:
+            batch = features.select_schemes(slice(start, start + size))
+            figures[start] = self._evaluate_batch(batch, space, lambda: workers.stopping)
+            counter.add(len(batch.X))
 
-    def _check(
-        self, X: Array, centres: Centres, space: SearchSpace, stopping: Callable[[], bool]
-    ) -> tuple[Array, Array, Array, Array]:
-        """Units and weight decays (G, W), accuracies and log-losses of heads trained with them.
+        # One BLAS thread per batch: the products are too small to share between threads.
+        threads = thread_count(self.task.engine["n_threads"])
+        with SingleBlasThread(), WorkerThreads(threads) as workers:
+            workers.map(evaluate_batch, starts)
+        return [columns for start in starts for columns in figures[start]]
 
-        Heads are trained in each fold, and checked at the nodes left out of it. Every T has a grid
-        of weight decays of its own: the longer features diffuse, the shorter they get.
+    def _evaluate_batch(
+        self, features: FoldFeatures, space: SearchSpace, should_stop: Callable[[], bool]
+    ) -> list[tuple[Any, ...]]:
+        """Per scheme: decay scales, weight decays, learning rates, accuracies, log-losses (W,)."""
+        scales, weight_decays = self._weight_decays(features.X, space)
+        num_rates = len(space.learning_rates)
+        weight_decays = np.repeat(weight_decays, num_rates, axis=1)
+        rates = list(space.learning_rates) * (weight_decays.shape[1] // num_rates)
+        num_correct, losses = np.zeros(weight_decays.shape), np.zeros(weight_decays.shape)
+        for fold, (_, held_out) in enumerate(self.folds):
+            scores = self.fold_scores(features, fold, weight_decays, rates, should_stop)
+            codes = self.codes[held_out]
+            num_correct += (scores.argmax(axis=-1) == codes).sum(axis=-1)
+            losses += log_loss(scores, codes) * len(held_out)
+        accuracies, losses = num_correct / self.num_held_out, losses / self.num_held_out
+        scales = np.broadcast_to(scales, weight_decays.shape)
+        all_rates = [rates] * len(scales)
+        return list(zip(scales, weight_decays, all_rates, accuracies, losses, strict=True))
+
+    def _weight_decays(self, X: Array, space: SearchSpace) -> tuple[Array, Array]:
+        """Decay scales (G, 1) and weight decays (G, W) for features X (G, R, p).
+
+        Each T has a grid of its own, because features shrink as they diffuse.
         """
-        units = np.ones((len(X), 1))
-        decays: Array = np.asarray(space.decays)
-        if space.decays is None:
-            squares = np.square(X[:, : self.num_learning], dtype=np.float64).sum(axis=(1, 2))
-            squares[squares == 0] = self.num_learning
-            units[:, 0] = squares / self.num_learning / len(self.folds[0][0])
-            decays = DECAYS
-        decays = np.repeat(units * decays, len(space.rates), axis=1)
-        rates = list(space.rates) * (decays.shape[1] // len(space.rates))
-        right = losses = np.zeros(decays.shape)
-        for fold, (_, checking) in enumerate(self.folds):
-            scores = self.scores(X, centres, fold, decays, rates, stopping)
-            codes = self.codes[checking]
-            right = right + (scores.argmax(axis=-1) == codes).sum(axis=-1)
-            losses = losses + log_loss(scores, codes) * len(checking)
-        units = np.broadcast_to(units, decays.shape)
-        return units, decays, right / self.num_checked, losses / self.num_checked
+        if space.weight_decays is not None:
+            scales = np.ones((len(X), 1))
+            return scales, scales * np.asarray(space.weight_decays)
+        squares = np.square(X[:, : self.num_train_rows], dtype=np.float64).sum(axis=(1, 2))
+        squares[squares == 0] = self.num_train_rows
+        scales = (squares / self.num_train_rows / self.num_fold_train)[:, np.newaxis]
+        return scales, scales * RELATIVE_DECAYS
 
-    def scores(
+    def fold_scores(
         self,
-        X: Array,
-        centres: Centres,
+        features: FoldFeatures,
         fold: int,
-        decays: npt.ArrayLike,
-        rates: Sequence[float],
-        stopping: Callable[[], bool] = lambda: False,
+        weight_decays: npt.ArrayLike,
+        learning_rates: Sequence[float],
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> Array:
-        """Scores (G, W, m, C) of a fold's rows of X (G, R, p) by heads that learned from others."""
-        learning, checking = self.folds[fold]
-        known, others = X[:, learning], X[:, checking]
-        if centres is not None:
-            spread, shifts = centres
-            known = known - spread[:, learning] * shifts[fold]
-            others = others - spread[:, checking] * shifts[fold]
-        codes = self.codes[learning]
-        return self.task.head.scores(
-            known, codes, self.task.num_classes, decays, rates, others, stopping
+        """Scores (G, W, m, C) of a fold's held-out nodes by weights fitted to its training part."""
+        train, held_out = self.folds[fold]
+        return self.task.regression.held_out_scores(
+            features.for_fold(fold, train),
+            self.codes[train],
+            self.task.num_classes,
+            weight_decays,
+            learning_rates,
+            features.for_fold(fold, held_out),
+            should_stop,
         )
 
-    def _batches(self, count: int, settings: int) -> list[slice]:
-        size = sets_at_once(len(self.folds[0][0]), self.task.num_classes, settings)
-        return [slice(start, start + size) for start in range(0, count, size)]
-
     def _chunks(self, schemes: Sequence[Scheme]) -> Iterator[Sequence[Scheme]]:
-        """Cut a list of schemes so that their diffused features fit in memory together."""
+        """Split schemes so that the diffused features of each chunk fit in memory."""
         graph = self.task.graph
         columns = graph.num_features or graph.num_nodes
-        if self.task.stands_in(graph, schemes, self.num_learning):
-            columns = self.num_learning
+        if self.task.uses_kernel_map(graph, schemes, self.num_train_rows):
+            columns = self.num_train_rows
         budget = min(CHUNK_BYTES, memory_budget_bytes(self.task.engine["memory_budget"]) / 4)
         size = max(1, int(budget // (len(self.rows) * columns * self.task.dtype.itemsize)))
         for start in range(0, len(schemes), size):
             yield schemes[start : start + size]
 
 
-def _longer(kind: SchemeFamily, outcomes: list[ValidationResult]) -> list[Scheme]:
-    """Schemes with T beyond those tried, up to four times as long, if the best is the longest."""
-    longest = max(_time(outcome.setting) for outcome in outcomes)
-    if _time(min(outcomes, key=_rank).setting) < longest or longest >= kind.longest_time:
+def _extend_grid(family: SchemeFamily, results: list[ValidationResult]) -> list[Scheme]:
+    """If the best T is the largest one tried, schemes up to four times as long; else none."""
+    longest = max(result.setting.T for result in results)
+    if longest > min(results, key=rank).setting.T or longest >= family.max_time:
         return []
-    return kind.between(longest, 4 * longest, NUM_LONGER + 1)[1:]
-
-
-def _time(setting: Setting) -> float:
-    return float(getattr(setting.scheme, "T", 0.0))
-
-
-def _rank(outcome: ValidationResult) -> tuple[float, float]:
-    """Order by accuracy, and among equals by log-loss."""
-    return -outcome.accuracy, outcome.log_loss
-
-
-def _weights(outcomes: list[ValidationResult], checked: int) -> Array:
-    accuracy = np.array([outcome.accuracy for outcome in outcomes])
-    best = accuracy.max()
-    # With all or none right, the error is not zero but unknown: as if half a node were not.
-    share = min(max(best, 0.5 / checked), 1 - 0.5 / checked)
-    weights: Array = np.exp((accuracy - best) / np.sqrt(share * (1 - share) / checked))
-    return weights
-
-
-def _best_group(
-    space: SearchSpace, outcomes: list[ValidationResult], checked: int
-) -> list[ValidationResult]:
-    """Outcomes that agree in everything but what is "auto", with the most weight together."""
-    groups: dict[Any, list[ValidationResult]] = {}
-    weights: dict[Any, float] = {}
-    for outcome, weight in zip(outcomes, _weights(outcomes, checked), strict=True):
-        setting = outcome.setting
-        key = (
-            SchemeFamily.of(setting.scheme) if space.schemes is None else setting.scheme,
-            setting.self_loops,
-            setting.feature_scaling,
-            None if space.decays is None else setting.weight_decay,
-            setting.learning_rate,
-        )
-        groups.setdefault(key, []).append(outcome)
-        weights[key] = weights.get(key, 0.0) + float(weight)
-    heaviest = max(weights.values())
-    equals = [group for key, group in groups.items() if weights[key] >= heaviest * (1 - 1e-12)]
-    return min(equals, key=lambda group: min(map(_rank, group)))
-
-
-def _middle(space: SearchSpace, group: list[ValidationResult], checked: int) -> Setting:
-    """The weighted mean of a group in log(T + SOFT_TIME) and the logarithm of weight decay.
-
-    The latter in units of the grid; the unit at that T is read from between its neighbours.
-    """
-    setting = group[0].setting
-    weights = _weights(group, checked)
-    weights /= weights.sum()
-    steps = np.log([_time(outcome.setting) + SOFT_TIME for outcome in group])
-    step = weights @ steps
-    if space.schemes is None:
-        T = np.clip(np.exp(step) - SOFT_TIME, 0, max(_time(o.setting) for o in group))
-        setting = replace(setting, scheme=SchemeFamily.of(setting.scheme).at(float(T)))
-    if space.decays is None:
-        units = np.log([outcome.unit for outcome in group])
-        decays = np.log([outcome.setting.weight_decay for outcome in group])
-        order = np.argsort(steps)
-        middle = weights @ (decays - units) + np.interp(step, steps[order], units[order])
-        setting = replace(setting, weight_decay=float(np.exp(middle)))
-    return setting
+    return family.grid_between(longest, 4 * longest, NUM_EXTENDED + 1)[1:]
 
 
 def stratified_parts(codes: Indices, parts: int, rng: np.random.Generator) -> Indices:
-    """Deal nodes into parts in which every class has about the same share."""
+    """Assign nodes to parts at random, with equal shares of every class and equal sizes.
+
+    Both hold to within one node. scikit-learn's StratifiedKFold needs as many nodes of a class as
+    there are parts, warns otherwise, and does not equalise sizes.
+    """
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     part = np.empty(len(codes), dtype=np.int64)
@@ -481,7 +449,7 @@ def stratified_parts(codes: Indices, parts: int, rng: np.random.Generator) -> In
     return part
 
 
-def _sample(codes: Indices, most: int, rng: np.random.Generator) -> Indices:
-    """Positions of at most so many nodes, with every class in about its share."""
-    parts = -(-len(codes) // most)
+def stratified_sample(codes: Indices, max_size: int, rng: np.random.Generator) -> Indices:
+    """Positions of at most `max_size` nodes, with every class in about its share."""
+    parts = -(-len(codes) // max_size)
     return np.flatnonzero(stratified_parts(codes, parts, rng) == 0)

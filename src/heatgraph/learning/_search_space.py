@@ -1,8 +1,8 @@
-"""What can be chosen: settings, and the space of those that a search may try.
+"""The search space of a classifier: settings, candidates and grids.
 
-A parameter of an estimator is a value, a list of candidates, or "auto". The first leaves nothing to
-choose. Candidates are tried as they are. "auto" spans a grid, of T and of weight decay, and what is
-taken in the end may lie between its points.
+A parameter of an estimator is a value, a list of candidates, or "auto". A value leaves nothing to
+choose. Candidates are compared, and one of them is chosen unchanged. "auto" spans a grid (of T or
+of weight decay), and the chosen value may lie between grid points.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from heatgraph.errors import InputError
 from heatgraph.learning.scaling import check_scaling
 from heatgraph.schemes import SCHEMES, Scheme, SteppedScheme, scheme_from
 
-# The grid of T goes from 0 to this, in equal steps of log(T + SOFT_TIME).
-LARGEST_TIME, SOFT_TIME, NUM_TIMES = 20.0, 0.5, 40
-# No T beyond this is ever tried.
-FURTHEST_TIME = 320.0
+# The grid of T: NUM_GRID_STEPS equal steps of log(T + TIME_OFFSET) from 0 to MAX_GRID_TIME. The
+# offset gives T = 0 a place on a logarithmic scale.
+MAX_GRID_TIME, TIME_OFFSET, NUM_GRID_STEPS = 20.0, 0.5, 40
+# A search extends the grid if its best T is the largest, up to this T.
+MAX_TIME = 320.0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One choice of everything."""
+    """One value for every parameter that a search can choose."""
 
     scheme: Scheme
     self_loops: bool
@@ -34,66 +35,71 @@ class Setting:
     weight_decay: float
     learning_rate: float
 
+    @property
+    def T(self) -> float:
+        """Terminal time of the scheme; 0 for one without, such as PageRank."""
+        return float(getattr(self.scheme, "T", 0.0))
+
 
 @dataclass(frozen=True)
 class SchemeFamily:
-    """A scheme but for its T: the heat kernel, or one with K steps."""
+    """All schemes that differ in T only: the heat kernel, or a stepped scheme with fixed K."""
 
     scheme: type[Scheme]
     K: int | None
 
     @classmethod
-    def of(cls, scheme: Any) -> SchemeFamily:
-        """The kind of a scheme."""
+    def from_scheme(cls, scheme: Any) -> SchemeFamily:
+        """The family that a scheme belongs to."""
         return cls(type(scheme), getattr(scheme, "K", None))
 
-    def at(self, T: float) -> Scheme:
-        """The scheme of this kind that ends at T."""
-        made: Any = self.scheme
-        scheme: Scheme = made(T) if self.K is None else made(T, self.K)
+    def with_time(self, T: float) -> Scheme:
+        """The member of the family with terminal time T."""
+        make: Any = self.scheme
+        scheme: Scheme = make(T) if self.K is None else make(T, self.K)
         return scheme
 
     @property
-    def longest_time(self) -> float:
-        """The largest T worth trying; literal steps are not tried where they are unstable."""
+    def max_time(self) -> float:
+        """The largest T to try: no step size T/K beyond the stability limit."""
         if self.K is None or not issubclass(self.scheme, SteppedScheme):
-            return FURTHEST_TIME
-        # A little less, so that rounding does not make T/K unstable.
-        return min(FURTHEST_TIME, self.K * self.scheme.stability_limit() * (1 - 1e-9))
+            return MAX_TIME
+        # Slightly less, so that rounding cannot make T/K unstable.
+        return min(MAX_TIME, self.K * self.scheme.stability_limit() * (1 - 1e-9))
 
     def grid(self) -> list[Scheme]:
-        """Schemes for the whole range of T."""
-        return self.between(0.0, LARGEST_TIME, NUM_TIMES + 1)
+        """Schemes over the whole range of T."""
+        return self.grid_between(0.0, MAX_GRID_TIME, NUM_GRID_STEPS + 1)
 
-    def around(self, T: float, count: int) -> list[Scheme]:
-        """Schemes no more than one step of the grid away from T."""
-        ratio = (LARGEST_TIME / SOFT_TIME + 1) ** (1 / NUM_TIMES)
-        start, stop = (T + SOFT_TIME) / ratio, (T + SOFT_TIME) * ratio
-        return self.between(max(0.0, start - SOFT_TIME), stop - SOFT_TIME, count)
+    def grid_around(self, T: float, count: int) -> list[Scheme]:
+        """A finer grid, from one step of the grid below T to one step above."""
+        ratio = (MAX_GRID_TIME / TIME_OFFSET + 1) ** (1 / NUM_GRID_STEPS)
+        start, stop = (T + TIME_OFFSET) / ratio, (T + TIME_OFFSET) * ratio
+        return self.grid_between(max(0.0, start - TIME_OFFSET), stop - TIME_OFFSET, count)
 
-    def between(self, start: float, stop: float, count: int) -> list[Scheme]:
-        """Schemes for times from `start` to `stop`, in equal steps of log(T + SOFT_TIME)."""
-        stop = min(stop, self.longest_time)
-        times = np.geomspace(start + SOFT_TIME, stop + SOFT_TIME, count)
-        times = np.clip(times - SOFT_TIME, start, stop)
+    def grid_between(self, start: float, stop: float, count: int) -> list[Scheme]:
+        """Schemes for T from `start` to `stop`, in equal steps of log(T + TIME_OFFSET)."""
+        stop = min(stop, self.max_time)
+        times = np.geomspace(start + TIME_OFFSET, stop + TIME_OFFSET, count)
+        times = np.clip(times - TIME_OFFSET, start, stop)
         times[0], times[-1] = start, stop
-        return [self.at(T) for T in np.unique(times).tolist()]
+        return [self.with_time(T) for T in np.unique(times).tolist()]
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What may be chosen: every combination of these.
+    """The Cartesian product of these candidates.
 
-    `schemes` are ready-made; without them, T is looked for on a grid for each of `kinds`. `decays`
-    are weight decays, or None for a grid of those.
+    `schemes` are candidates with their own T; if None, T is searched on a grid for each of
+    `families`. `weight_decays` are candidates, or None for a grid.
     """
 
     schemes: tuple[Scheme, ...] | None
-    kinds: tuple[SchemeFamily, ...]
+    families: tuple[SchemeFamily, ...]
     self_loops: tuple[bool, ...]
     scalings: tuple[str, ...]
-    decays: tuple[float, ...] | None
-    rates: tuple[float, ...]
+    weight_decays: tuple[float, ...] | None
+    learning_rates: tuple[float, ...]
 
     @classmethod
     def read(
@@ -109,70 +115,78 @@ class SearchSpace:
     ) -> SearchSpace:
         """Read an estimator's parameters: each a value, a list of candidates, or "auto".
 
-        A `feature_scaling` of "auto" stays as it is; `settle` says what it means.
+        A `feature_scaling` of "auto" is kept until `resolve_scalings` knows the features.
         """
-        schemes, kinds = _read_schemes(T, K, scheme)
+        schemes, families = _read_schemes(T, K, scheme)
         loops = _candidates(self_loops, "self_loops")
         if not all(isinstance(value, bool | np.bool_) for value in loops):
             raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
         scalings = _candidates(feature_scaling, "feature_scaling")
         for name in scalings:
             check_scaling(name)
-        decays = None if _is_auto(weight_decay) else _numbers(weight_decay, "weight_decay", ">= 0")
-        rates = _numbers(learning_rate, "learning_rate", "> 0")
-        return cls(schemes, kinds, loops, scalings, decays, rates)
+        weight_decays = None
+        if not _is_auto(weight_decay):
+            weight_decays = _numbers(weight_decay, "weight_decay", ">= 0")
+        learning_rates = _numbers(learning_rate, "learning_rate", "> 0")
+        return cls(schemes, families, loops, scalings, weight_decays, learning_rates)
 
-    def settle(self, fitting: tuple[str, ...]) -> SearchSpace:
-        """Put the scalings that suit the features in the place of "auto".
+    def resolve_scalings(self, suitable: tuple[str, ...]) -> SearchSpace:
+        """Replace "auto" by the scalings that suit the features, the preferred one first.
 
-        If all else is settled, that is the first of them, and a search is not begun for its sake.
+        If nothing else is left to choose, only the preferred one is taken: the choice of a scaling
+        alone does not start a search.
         """
-        if fitting == ("none",):
-            return replace(self, scalings=fitting)
-        first = replace(self, scalings=fitting[:1])
-        auto = fitting[:1] if first.only() else fitting
+        if suitable == ("none",):
+            return replace(self, scalings=suitable)
+        preferred = replace(self, scalings=suitable[:1])
+        auto = suitable[:1] if preferred.single_setting() else suitable
         scalings = [auto if name == "auto" else (name,) for name in self.scalings]
         return replace(self, scalings=tuple(dict.fromkeys(itertools.chain(*scalings))))
 
-    def only(self) -> Setting | None:
-        """The one setting, if there is nothing to choose."""
-        if self.schemes is None or self.decays is None:
+    def single_setting(self) -> Setting | None:
+        """The only setting of the space, or None if there are several."""
+        if self.schemes is None or self.weight_decays is None:
             return None
-        parts = (self.schemes, self.self_loops, self.scalings, self.decays, self.rates)
-        settings = [Setting(*parts) for parts in itertools.product(*parts)]
+        parts = (
+            self.schemes,
+            self.self_loops,
+            self.scalings,
+            self.weight_decays,
+            self.learning_rates,
+        )
+        settings = [Setting(*values) for values in itertools.product(*parts)]
         return settings[0] if len(settings) == 1 else None
 
     def grid(self) -> list[Scheme]:
-        """Every scheme to try at first."""
+        """Every scheme of the first round of a search."""
         if self.schemes is not None:
             return list(self.schemes)
-        return [scheme for kind in self.kinds for scheme in kind.grid()]
+        return [scheme for family in self.families for scheme in family.grid()]
 
 
 def _read_schemes(
     T: Any, K: Any, scheme: Any
 ) -> tuple[tuple[Scheme, ...] | None, tuple[SchemeFamily, ...]]:
-    """Read the three parameters by which users name schemes: ready-made ones, or kinds."""
+    """Read the parameters T, K and scheme as schemes, or as families if T is "auto"."""
     names, steps = _candidates(scheme, "scheme"), _candidates(K, "K")
-    ready = [name for name in names if isinstance(name, Scheme)]
-    if ready:
-        if len(ready) < len(names) or not _is_auto(T) or steps != (None,):
+    objects = [name for name in names if isinstance(name, Scheme)]
+    if objects:
+        if len(objects) < len(names) or not _is_auto(T) or steps != (None,):
             raise InputError(
                 "scheme objects have their own T and K: leave those out, and give no names beside "
                 f"them. Got scheme={scheme!r}, T={T!r}, K={K!r}."
             )
-        return tuple(ready), ()
-    several = len(names) > 1
+        return tuple(objects), ()
     if _is_auto(T):
-        # Any T that is stable for every K shows what is wrong with the other two.
-        found = _combine([1e-3], steps, names, several)
-        return None, tuple(dict.fromkeys(map(SchemeFamily.of, found)))
-    return tuple(dict.fromkeys(_combine(_candidates(T, "T"), steps, names, several))), ()
+        # Any T that is stable for every K serves to check the other two.
+        members = _combine([1e-3], steps, names)
+        return None, tuple(dict.fromkeys(map(SchemeFamily.from_scheme, members)))
+    return tuple(dict.fromkeys(_combine(_candidates(T, "T"), steps, names))), ()
 
 
-def _combine(times: Any, steps: Any, names: Any, several: bool) -> list[Any]:
-    """Make schemes; of several names, K goes to those that take steps."""
-    without_steps = [name for name, scheme in SCHEMES.items() if not scheme.takes_K]
+def _combine(times: Any, steps: Any, names: Any) -> list[Any]:
+    """Make every combination; among several names, K does not apply to the heat kernel."""
+    several = len(names) > 1
     return [
         scheme_from(T, None if several and name in without_steps else K, name)
         for name, K, T in itertools.product(names, steps, times)

@@ -1,18 +1,23 @@
-"""A fitted model as plain values and arrays, which is how it goes into a file."""
+"""Fitted models as JSON values and arrays, the content of a model file.
+
+`FittedModel` is the boundary between files and estimators: `serialize_model` writes one,
+`deserialize_model` makes one of a file's content and checks that its parts fit together, and an
+estimator converts itself to one and back. Nothing here imports an estimator.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import platform
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph.diffusion import check_engine
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning.scaling import Scaling
@@ -21,12 +26,35 @@ from heatgraph.schemes import Scheme, scheme_from_record, scheme_record
 Array = npt.NDArray[Any]
 
 # Columns of the table of a search.
-RECORD = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay", "learning_rate",
-          "accuracy", "log_loss")  # fmt: skip
+SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
+                  "learning_rate", "accuracy", "log_loss")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """All that a fitted `DGCClassifier` consists of, except the graph.
+
+    `parameters` are constructor arguments, `coef` is (C, d), `intercept` (C,), and `nodes_digest`
+    identifies the nodes of a model without features.
+    """
+
+    parameters: dict[str, Any]
+    classes: Array
+    setting: Setting
+    scaling: Scaling
+    coef: Array
+    intercept: Array
+    converged: bool
+    temperature: float
+    num_features: int
+    feature_names: list[str] | None
+    nodes_digest: str | None
+    validation_accuracy: float | None
+    search: list[dict[str, Any]]
 
 
 def to_json_value(value: Any) -> Any:
-    """Plain values for JSON, with schemes in them spelled out."""
+    """Convert numbers, strings, arrays, dtypes, schemes and lists of them to JSON values."""
     if isinstance(value, Scheme):
         return scheme_record(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -44,7 +72,7 @@ def to_json_value(value: Any) -> Any:
 
 
 def from_json_value(value: Any) -> Any:
-    """Read again what `to_json_value` wrote."""
+    """Convert back what `to_json_value` made; a dictionary is a scheme."""
     if isinstance(value, dict):
         return scheme_from_record(value)
     return [from_json_value(entry) for entry in value] if isinstance(value, list) else value
@@ -52,23 +80,28 @@ def from_json_value(value: Any) -> Any:
 
 @contextlib.contextmanager
 def model_file_errors(path: str | Path) -> Iterator[None]:
-    """Refuse a file whose content does not make a model."""
+    """Turn errors from invalid content into a `FileFormatError` that names the file."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} does not hold a whole model: {error!r}.") from error
 
 
-def serialize_parameters(model: Any) -> dict[str, Any]:
-    """An estimator's parameters as plain values."""
-    parameters = model.get_params(deep=False)
+def serialize_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Constructor arguments of an estimator as JSON values."""
     if not isinstance(parameters["random_state"], int | np.integer | None):
-        parameters["random_state"] = None  # a generator's state is of no use to a fitted model
+        # The state of a generator is of no use to a fitted model.
+        parameters = parameters | {"random_state": None}
     return {name: to_json_value(value) for name, value in parameters.items()}
 
 
+def deserialize_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Constructor arguments from what `serialize_parameters` made."""
+    return {name: from_json_value(value) for name, value in parameters.items()}
+
+
 def serialize_classes(classes: Array) -> dict[str, Any]:
-    """Classes as plain values, which `deserialize_classes` reads."""
+    """Classes as JSON values, for `deserialize_classes`."""
     for label in classes.tolist():
         if not isinstance(label, str | bool | int | float | np.number | np.bool_):
             raise InputError(
@@ -78,83 +111,8 @@ def serialize_classes(classes: Array) -> dict[str, Any]:
     return {"classes": to_json_value(classes), "classes_kind": classes.dtype.kind}
 
 
-def serialize_model(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Plain values and arrays that make a model."""
-    content = {
-        "parameters": serialize_parameters(model),
-        **serialize_classes(model.classes_),
-        "scheme": scheme_record(model.scheme_),
-        "self_loops": bool(model.self_loops_),
-        "feature_scaling": model.feature_scaling_,
-        "weight_decay": model.weight_decay_,
-        "learning_rate": model.learning_rate_,
-        "converged": model.converged_,
-        "temperature": model.temperature_,
-        "num_features": model.n_features_in_,
-        "feature_names": getattr(model, "feature_names_in_", None),
-        "nodes_digest": model._nodes_digest,
-        "validation_accuracy": model.validation_accuracy_,
-        "search": {key: [record[key] for record in model.search_] for key in RECORD},
-        "versions": _versions(),
-    }
-    tensors = {"Theta": model.coef_.T, "bias": model.intercept_}
-    for name in ("factor", "shift"):
-        if getattr(model.scaling_, name) is not None:
-            tensors[name] = getattr(model.scaling_, name)
-    return content, tensors
-
-
-def deserialize_model(
-    make: Callable[..., Any], content: dict[str, Any], tensors: dict[str, Array]
-) -> Any:
-    """Make a model of what a file says, if all of it fits together; `make` takes parameters."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StabilityWarning)  # said when it was fitted
-        parameters = {name: from_json_value(value) for name, value in content["parameters"].items()}
-        scheme = scheme_from_record(content["scheme"])
-        model = make(**parameters)
-        model._space()
-    check_engine(**model._engine())
-    model.classes_ = deserialize_classes(content)
-    d, C = tensors["Theta"].shape
-    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
-    scaling.check(content["num_features"])
-    expected = {"Theta": (d, C), "bias": (C,)}
-    for name, shape in expected.items():
-        tensor = tensors[name]
-        whole = tensor.shape == shape and tensor.dtype in (np.float32, np.float64)
-        if not whole or not np.isfinite(tensor).all():
-            raise ValueError(f"{name} is not what it should be")
-    temperature, num_features = float(content["temperature"]), content["num_features"]
-    if len(model.classes_) != C or num_features not in (0, d) or not isinstance(num_features, int):
-        raise ValueError("the numbers of classes or features contradict each other")
-    if not 0 < temperature < np.inf or not isinstance(content["self_loops"], bool):
-        raise ValueError("a setting is not what it should be")
-    setting = Setting(
-        scheme,
-        content["self_loops"],
-        scaling.name,
-        float(content["weight_decay"]),
-        float(content["learning_rate"]),
-    )
-    model._settle(setting, scaling, tensors["Theta"].T, tensors["bias"])
-    model.n_features_in_ = num_features
-    names, digest = content["feature_names"], content["nodes_digest"]
-    named = names is None or (len(names) == d and all(isinstance(name, str) for name in names))
-    if not named or not isinstance(digest, str | None):
-        raise ValueError("the names of features or nodes are not what they should be")
-    model._recognise(names, digest)
-    accuracy = content["validation_accuracy"]
-    model.validation_accuracy_ = None if accuracy is None else float(accuracy)
-    model.converged_ = bool(content["converged"])
-    model.temperature_ = temperature
-    rows = zip(*(content["search"][key] for key in RECORD), strict=True)
-    model.search_ = [dict(zip(RECORD, row, strict=True)) for row in rows]
-    return model
-
-
 def deserialize_classes(content: dict[str, Any]) -> Array:
-    """Read classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
+    """Classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
     values, kind = content["classes"], content["classes_kind"]
     if len(values) < 2 or len(set(values)) < len(values):
         raise ValueError("classes must be two or more, and distinct")
@@ -168,6 +126,89 @@ def deserialize_classes(content: dict[str, Any]) -> Array:
     if classes.dtype.kind not in (kind, "i" if kind == "u" else kind):
         raise ValueError(f"classes are not of the kind {kind!r}")
     return classes
+
+
+def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The JSON values and the arrays of a model."""
+    content = {
+        "parameters": serialize_parameters(model.parameters),
+        **serialize_classes(model.classes),
+        "scheme": scheme_record(model.setting.scheme),
+        "self_loops": bool(model.setting.self_loops),
+        "feature_scaling": model.setting.feature_scaling,
+        "weight_decay": model.setting.weight_decay,
+        "learning_rate": model.setting.learning_rate,
+        "converged": model.converged,
+        "temperature": model.temperature,
+        "num_features": model.num_features,
+        "feature_names": model.feature_names,
+        "nodes_digest": model.nodes_digest,
+        "validation_accuracy": model.validation_accuracy,
+        "search": {key: [record[key] for record in model.search] for key in SEARCH_COLUMNS},
+        "versions": _versions(),
+    }
+    tensors = {"Theta": model.coef.T, "bias": model.intercept, **scaling_tensors(model.scaling)}
+    return content, tensors
+
+
+def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> FittedModel:
+    """Read a model's JSON values and arrays; an inconsistency is a ValueError or TypeError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StabilityWarning)  # issued when the model was fitted
+        parameters = deserialize_parameters(content["parameters"])
+        scheme = scheme_from_record(content["scheme"])
+    classes, num_features = deserialize_classes(content), content["num_features"]
+    Theta, bias = tensors["Theta"], tensors["bias"]
+    d, C = Theta.shape
+    _check_finite_floats(Theta, (d, C), "Theta")
+    _check_finite_floats(bias, (C,), "bias")
+    if len(classes) != C or not isinstance(num_features, int) or num_features not in (0, d):
+        raise ValueError("the numbers of classes or features contradict each other")
+    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
+    scaling.check(num_features)
+    temperature, self_loops = float(content["temperature"]), content["self_loops"]
+    if not 0 < temperature < np.inf or not isinstance(self_loops, bool):
+        raise ValueError("temperature must be positive and self_loops a boolean")
+    names, digest = content["feature_names"], content["nodes_digest"]
+    if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
+        raise ValueError("feature names must be one text per feature")
+    if not isinstance(digest, str | None):
+        raise TypeError("the digest of nodes must be a text")
+    accuracy = content["validation_accuracy"]
+    rows = zip(*(content["search"][key] for key in SEARCH_COLUMNS), strict=True)
+    return FittedModel(
+        parameters=parameters,
+        classes=classes,
+        setting=Setting(
+            scheme,
+            self_loops,
+            scaling.name,
+            float(content["weight_decay"]),
+            float(content["learning_rate"]),
+        ),
+        scaling=scaling,
+        coef=Theta.T,
+        intercept=bias,
+        converged=bool(content["converged"]),
+        temperature=temperature,
+        num_features=num_features,
+        feature_names=names,
+        nodes_digest=digest,
+        validation_accuracy=None if accuracy is None else float(accuracy),
+        search=[dict(zip(SEARCH_COLUMNS, row, strict=True)) for row in rows],
+    )
+
+
+def scaling_tensors(scaling: Scaling) -> dict[str, Array]:
+    """The fitted statistics of a scaling, by name; those it does not have are left out."""
+    statistics = {"factor": scaling.factor, "shift": scaling.shift}
+    return {name: value for name, value in statistics.items() if value is not None}
+
+
+def _check_finite_floats(tensor: Array, shape: tuple[int, ...], name: str) -> None:
+    is_float = tensor.dtype in (np.float32, np.float64)
+    if tensor.shape != shape or not is_float or not np.isfinite(tensor).all():
+        raise ValueError(f"{name} must have shape {shape} and finite floats")
 
 
 def _versions() -> dict[str, str]:

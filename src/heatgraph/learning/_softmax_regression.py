@@ -1,23 +1,24 @@
-"""Softmax regression: the linear classifier that reads diffused features.
+"""Softmax regression (multinomial logistic regression) on diffused features.
 
 For features X (n, p) with classes y in 0, ..., C - 1, weights Theta (p, C) and bias b (C,), both
-heads go down the same objective,
+solvers minimise the same objective,
 
-    J(Theta, b) = mean_i -log softmax(x_i Theta + b)[y_i] + weight_decay/2 (|Theta|^2 + |b|^2),
+    J(Theta, b) = mean_i -log softmax(x_i Theta + b)[y_i] + weight_decay/2 (|Theta|^2 + |b|^2).
 
-where the bias is penalised like any other weight, as the paper's coupled weight decay does. `lbfgs`
-goes to its optimum, which is unique; `adam` takes the paper's 100 steps towards it.
+The bias is penalised like any other weight, as by the paper's coupled weight decay. `lbfgs`
+converges to the unique optimum; `adam` takes the paper's 100 steps towards it.
 
 Conventions
 -----------
-``X``      (G, n, p): G sets of features of the same nodes, such as one per T
-``y``      (n,): classes, the same for each set
-``W``      settings: each is fitted to each set, all of them in one batched computation; a weight
-           decay is the same for all sets (W,), or of each set's own (G, W)
+``X``      (G, n, p): G feature sets of the same nodes, such as one per T
+``y``      (n,): classes, shared by all feature sets
+``W``      settings; each is fitted to each feature set, all in one batched computation. A weight
+           decay is shared by all feature sets (W,) or given for each of them (G, W).
 ``Theta``  (G, W, p, C), and ``bias`` (G, W, C)
 
-Inside, weights are (G, W, C, p) and scores (G, W, C, n): one product of matrices serves all
-settings of a set, sums over classes run along memory, and a setting that is done can be dropped.
+Internally, weights are (G, W, C, p) and scores (G, W, C, n): one matrix product serves all settings
+of a feature set, sums over classes run over contiguous memory, and settings that have converged can
+be dropped from the batch.
 """
 
 from __future__ import annotations
@@ -34,28 +35,31 @@ from heatgraph.errors import InputError
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-# L-BFGS: pairs of steps and gradients that are remembered, and iterations after which to give up.
-MEMORY = 5
-MOST_ITERATIONS = 1000
-# How small the gradient is at the end, against its size at the start: for a final fit, and for one
-# that is only compared with others.
-FINE, ROUGH = 1e-6, 1e-3
-# Share of the decrease that the slope promises, which a step has to bring.
+# L-BFGS keeps this many curvature pairs and gives up after this many iterations.
+HISTORY_SIZE = 5
+MAX_ITERATIONS = 1500
+# Converged: the gradient norm, relative to its value at zero weights, is at most this. With more
+# rows than columns and features in float32, a final fit runs in float32, where rounding allows no
+# more than 1e-6; otherwise it runs in float64, where 1e-8 makes weights agree across BLAS kernels
+# to about 1e-6. A search ranks settings, for which 1e-3 is enough.
+FINAL_TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-8}
+SEARCH_TOLERANCE = 1e-3
+# Armijo condition: a step must achieve this share of the decrease that the slope predicts.
 SUFFICIENT_DECREASE = 1e-4
-MOST_HALVINGS = 30
-# Numbers beyond this are as good as infinite, and would overflow in single precision.
+MAX_BACKTRACKS = 30
+# Cap on weight decays and inverse curvatures, whose products would overflow float32 beyond it.
 LARGEST = 1e30
-# Rows that are brought to double precision at a time.
+# Rows converted to float64 at a time.
 BLOCK_ROWS = 1 << 13
-# Sets are trained side by side while the scores of all take no more than this.
+# Feature sets are batched while their scores fit in this many bytes of cache.
 BATCH_BYTES = 1 << 19
-# Adam, as PyTorch has it.
+# Adam's constants, PyTorch's defaults.
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Heads fitted to G sets of features with W settings each."""
+class SoftmaxFit:
+    """Weights fitted to G feature sets with W settings each."""
 
     Theta: Array
     bias: Array
@@ -64,7 +68,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class SoftmaxRegression:
-    """How heads are trained: a solver with what it needs besides the settings."""
+    """A solver and its fixed parameters; `epochs` and `seed` matter to Adam only."""
 
     solver: Literal["lbfgs", "adam"]
     epochs: int
@@ -77,50 +81,53 @@ class SoftmaxRegression:
         num_classes: int,
         weight_decay: npt.ArrayLike,
         learning_rate: Sequence[float],
-    ) -> Fit:
-        """Train every setting on every set of features."""
+    ) -> SoftmaxFit:
+        """Fit every setting to every feature set."""
         if self.solver == "lbfgs":
             return lbfgs(X, y, num_classes, weight_decay)
         return adam(
             X, y, num_classes, weight_decay, learning_rate, epochs=self.epochs, seed=self.seed
         )
 
-    def scores(
+    def held_out_scores(
         self,
         X: Array,
         y: Indices,
         num_classes: int,
         weight_decay: npt.ArrayLike,
         learning_rate: Sequence[float],
-        others: Array,
-        stopping: Callable[[], bool] = lambda: False,
+        X_held_out: Array,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> Array:
-        """Scores (G, W, m, C) of `others` (G, m, p) after training on X (G, n, p), for a search.
+        """Scores (G, W, m, C) of held-out rows (G, m, p) after fitting X (G, n, p), for a search.
 
-        L-BFGS stays in a frame's coordinates, where weights of all p features are never formed, and
-        stops when settings can be told apart.
+        L-BFGS stays in orthogonal coordinates, so that weights of all p features are never formed,
+        and stops at `SEARCH_TOLERANCE`.
         """
         if self.solver == "lbfgs":
-            frame = Frame.of(X)
-            Phi, _ = minimise(frame, y, num_classes, weight_decay, ROUGH, stopping)
-            coordinates = frame.coordinates(others)
-            scores = _times(Phi.astype(coordinates.dtype), _transposed(coordinates))
+            coordinates = OrthogonalCoordinates.from_features(X)
+            Phi, _ = minimize_lbfgs(
+                coordinates, y, num_classes, weight_decay, SEARCH_TOLERANCE, should_stop
+            )
+            Z = coordinates.transform(X_held_out)
+            scores = _batched_matmul(Phi.astype(Z.dtype), _transpose(Z))
             return np.asarray(scores.swapaxes(2, 3))
         fit = self.fit(X, y, num_classes, weight_decay, learning_rate)
-        return np.asarray(others[:, np.newaxis] @ fit.Theta + fit.bias[:, :, np.newaxis])
+        return np.asarray(X_held_out[:, np.newaxis] @ fit.Theta + fit.bias[:, :, np.newaxis])
 
 
-def sets_at_once(n: int, num_classes: int, W: int) -> int:
-    """Number of sets to train side by side: few enough that their scores stay in the cache."""
+def feature_sets_per_batch(n: int, num_classes: int, W: int) -> int:
+    """Number of feature sets to fit together such that their scores stay in the cache."""
     return max(1, BATCH_BYTES // (8 * n * num_classes * W))
 
 
-def lbfgs(X: Array, y: Indices, num_classes: int, weight_decay: npt.ArrayLike) -> Fit:
-    """Find the optimum of J for every set of features and every weight decay."""
-    frame = Frame.of(X)
-    Phi, converged = minimise(frame, y, num_classes, weight_decay, FINE)
-    weights = _times(Phi, _transposed(frame.basis)).swapaxes(2, 3).astype(X.dtype)
-    return Fit(weights[:, :, :-1], weights[:, :, -1], converged)
+def lbfgs(X: Array, y: Indices, num_classes: int, weight_decay: npt.ArrayLike) -> SoftmaxFit:
+    """Find the optimum of J for every feature set and every weight decay."""
+    coordinates = OrthogonalCoordinates.from_features(X)
+    tolerance = FINAL_TOLERANCE[coordinates.Z.dtype]
+    Phi, converged = minimize_lbfgs(coordinates, y, num_classes, weight_decay, tolerance)
+    weights = _batched_matmul(Phi, _transpose(coordinates.basis)).swapaxes(2, 3).astype(X.dtype)
+    return SoftmaxFit(weights[:, :, :-1], weights[:, :, -1], converged)
 
 
 def adam(
@@ -132,29 +139,28 @@ def adam(
     *,
     epochs: int,
     seed: int,
-) -> Fit:
-    """Train as the paper does: PyTorch's Linear and Adam, full batches, W settings side by side.
+) -> SoftmaxFit:
+    """Train as the paper does: PyTorch's Linear and Adam, full batches, W settings in parallel.
 
     Weights start uniform in +-1/sqrt(p), the same for every setting; weight decay is *coupled*,
-    that is, part of the gradient that Adam rescales. Every setting (weight_decay[w],
-    learning_rate[w]) comes out as it would alone.
+    that is, part of the gradient that Adam rescales. Settings do not influence each other.
     """
     G, n, p = X.shape
     W = len(learning_rate)
-    decays = np.broadcast_to(np.asarray(weight_decay, dtype=X.dtype), (G, W))
-    rate = _each(np.asarray(learning_rate, dtype=X.dtype))
+    weight_decays = np.broadcast_to(np.asarray(weight_decay, dtype=X.dtype), (G, W))
+    rate = _expand(np.asarray(learning_rate, dtype=X.dtype))
     rows = np.ones((n, p + 1), dtype=X.dtype)
     trained = np.empty((G, W, num_classes, p + 1), dtype=X.dtype)
     trained[:] = initial_weights(p, num_classes, X.dtype, seed)
-    for features, decay, weights in zip(X, decays, trained, strict=True):
+    for features, decay, weights in zip(X, weight_decays, trained, strict=True):
         rows[:, :p] = features
-        _adam(rows, y, weights, _each(decay), rate, epochs)
+        _adam(rows, y, weights, _expand(decay), rate, epochs)
     trained = trained.swapaxes(2, 3)
-    return Fit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
+    return SoftmaxFit(trained[:, :, :-1], trained[:, :, -1], np.ones((G, W), dtype=bool))
 
 
 def initial_weights(p: int, num_classes: int, dtype: npt.DTypeLike, seed: int) -> Array:
-    """PyTorch's start of a Linear layer, (C, p + 1) with the bias last: uniform in +-1/sqrt(p)."""
+    """PyTorch's initial Linear layer, (C, p + 1) with the bias last: uniform in +-1/sqrt(p)."""
     bound = 1 / np.sqrt(p)
     rng = np.random.default_rng(seed)
     weights = rng.uniform(-bound, bound, size=(num_classes, p))
@@ -163,9 +169,9 @@ def initial_weights(p: int, num_classes: int, dtype: npt.DTypeLike, seed: int) -
 
 
 def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, epochs: int) -> None:
-    """Train the weights (W, C, p + 1) of one set in place; decay and rate are (W, 1, 1).
+    """Train the weights (W, C, p + 1) of one feature set in place; decay and rate are (W, 1, 1).
 
-    Written out in place, because the arrays are small and every pass over them counts.
+    Every operation is in place, because the arrays are small and each pass over them counts.
     """
     W, C, p = weights.shape
     flat = weights.reshape(W * C, p)
@@ -175,7 +181,7 @@ def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, ep
         P = (flat @ columns).reshape(W, C, -1)
         P -= P.max(axis=1, keepdims=True)
         np.exp(P, out=P)
-        residual = _derivative(P, P.sum(axis=1, keepdims=True), y)
+        residual = _loss_gradient(P, P.sum(axis=1, keepdims=True), y)
         gradient = (residual.reshape(W * C, -1) @ rows).reshape(W, C, p)
         gradient += np.multiply(decay, weights, out=work)
         np.subtract(gradient, mean, out=work)
@@ -194,208 +200,217 @@ def _adam(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, ep
 
 
 @dataclass(frozen=True)
-class Frame:
+class OrthogonalCoordinates:
     """Coordinates Z = [X, 1] V in which the columns of Z are orthogonal.
 
-    The r columns of V are orthonormal. With no more rows than columns they span the rows of [X, 1],
-    in which the optimum lies; otherwise they span everything. Either way |V Phi| = |Phi|, so that
-    nothing is lost, and the work is done in the smaller of the two sizes.
+    The r columns of V are orthonormal. With n <= p they span the row space of [X, 1], which
+    contains the optimum; otherwise they span the whole space. Either way |V Phi| = |Phi|, so the
+    penalty keeps its form and the problem has the smaller of the two sizes.
 
-    Shapes: Z is (G, n, r), V is (G, p + 1, r), and `squares` (G, r) are the diagonals of Z^T Z.
+    Shapes: Z is (G, n, r), the basis V is (G, p + 1, r), and `squared_norms` (G, r) are the
+    diagonals of Z^T Z.
     """
 
     Z: Array
     basis: Array
-    squares: Array
+    squared_norms: Array
 
     @classmethod
-    def of(cls, X: Array) -> Frame:
+    def from_features(cls, X: Array) -> OrthogonalCoordinates:
         """Take the eigenvectors of the smaller of the two Gram matrices of [X, 1]."""
-        with np.errstate(over="ignore", invalid="ignore"):  # seen to in _directions
-            return cls._of_columns(X) if X.shape[1] > X.shape[2] else cls._of_rows(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # _eigendecomposition checks for it
+            return cls._from_columns(X) if X.shape[1] > X.shape[2] else cls._from_rows(X)
 
     @classmethod
-    def _of_columns(cls, X: Array) -> Frame:
+    def _from_columns(cls, X: Array) -> OrthogonalCoordinates:
         G, n, p = X.shape
         blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS)]
         gram = np.zeros((G, p + 1, p + 1))
         for block in blocks:
-            rows = _with_ones(X[:, block])
-            gram += _transposed(rows) @ rows
-        # Directions that features of this precision cannot tell from none are left out.
+            rows = _append_ones(X[:, block])
+            gram += _transpose(rows) @ rows
+        # Directions below the precision of the features are rounding errors.
         precision = max(np.finfo(np.float64).eps, 16 * float(np.finfo(X.dtype).eps) ** 2)
-        squares, V = _directions(gram, (p + 1) * precision)
-        V *= (squares > 0)[:, np.newaxis]
-        # The parts of a large mean cancel in most directions. They are added up in double, so that
-        # the rest, which is the work, can be done in single precision.
+        squared_norms, V = _eigendecomposition(gram, (p + 1) * precision)
+        V *= (squared_norms > 0)[:, np.newaxis]
+        # A large mean cancels in most directions. Only its projection needs float64; the centred
+        # rest, which is most of the work, can be multiplied in the precision of X.
         mean = X.mean(axis=1, keepdims=True, dtype=np.float64).astype(X.dtype)
-        shift = (_with_ones(mean) @ V).astype(X.dtype)
-        turn = V[:, :-1].astype(X.dtype)
+        projected_mean = (_append_ones(mean) @ V).astype(X.dtype)
+        rotation = V[:, :-1].astype(X.dtype)
         Z = np.empty((G, n, p + 1), dtype=X.dtype)
         for block in blocks:
-            np.matmul(X[:, block] - mean, turn, out=Z[:, block])
-            Z[:, block] += shift
-        return cls(Z, V, squares)
+            np.matmul(X[:, block] - mean, rotation, out=Z[:, block])
+            Z[:, block] += projected_mean
+        return cls(Z, V, squared_norms)
 
     @classmethod
-    def _of_rows(cls, X: Array) -> Frame:
+    def _from_rows(cls, X: Array) -> OrthogonalCoordinates:
         n = X.shape[1]
-        rows = _with_ones(X)
-        squares, U = _directions(rows @ _transposed(rows), n * float(np.finfo(np.float64).eps))
-        lengths = np.sqrt(squares)
-        V = _transposed(rows) @ (U * _reciprocal(lengths)[:, np.newaxis])
-        return cls(U * lengths[:, np.newaxis], V, squares)
+        rows = _append_ones(X)
+        precision = n * float(np.finfo(np.float64).eps)
+        squared_norms, U = _eigendecomposition(rows @ _transpose(rows), precision)
+        norms = np.sqrt(squared_norms)
+        V = _transpose(rows) @ (U * _reciprocal_or_zero(norms)[:, np.newaxis])
+        return cls(U * norms[:, np.newaxis], V, squared_norms)
 
-    def coordinates(self, X: Array) -> Array:
-        """Coordinates (G, m, r) of other rows of the same features."""
-        return _read(X, self.basis.astype(X.dtype, copy=False))
+    def transform(self, X: Array) -> Array:
+        """Coordinates (G, m, r) of other rows X (G, m, p) of the same features."""
+        V = self.basis.astype(X.dtype, copy=False)
+        return np.asarray(X @ V[:, :-1] + V[:, -1:])
 
 
-def minimise(
-    frame: Frame,
+def minimize_lbfgs(
+    coordinates: OrthogonalCoordinates,
     y: Indices,
     num_classes: int,
     weight_decay: npt.ArrayLike,
-    accuracy: float,
-    stopping: Callable[[], bool] = lambda: False,
+    tolerance: float,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Minimise J over Phi (G, W, C, r), the weights in a frame's coordinates, by L-BFGS.
+    """Minimise J over Phi (G, W, C, r), the weights in orthogonal coordinates.
 
     The Hessian of the loss is at most Z^T Z / 2n for every class (Bohning 1992), which is diagonal
-    here: its inverse starts off L-BFGS's own, so that steps are of the right length from the first
-    and few are needed however the features are scaled. The search ends when the gradient, measured
-    in that metric, is `accuracy` times what it was at zero, or no more than rounding.
+    in these coordinates. Its inverse is the initial inverse Hessian of L-BFGS, which makes the
+    iterations independent of the scale of the features. A setting has converged when its gradient
+    norm in that metric is `tolerance` times what it was at zero, or at the level of rounding.
 
-    Returns Phi and, for each set and setting, whether it got there. It is given up when `stopping`
-    says so.
+    Returns Phi and, for each feature set and setting, whether it converged. `should_stop` is asked
+    once per iteration.
     """
     decay = np.minimum(np.atleast_1d(np.asarray(weight_decay, dtype=np.float64)), LARGEST)
-    decay = np.broadcast_to(decay, (len(frame.Z), decay.shape[-1]))
-    descent = _Descent(frame, y, num_classes, decay)
-    Phi = descent.Phi.copy()
-    goal = np.maximum(accuracy**2 * descent.gradient_size(), descent.gradient_rounding())
-    converged = np.zeros(goal.shape, dtype=bool)
-    left = np.arange(decay.shape[1])
-    for _ in range(MOST_ITERATIONS):
-        descent.advance()
-        arrived = descent.gradient_size() <= goal[:, left]
-        Phi[:, left], converged[:, left] = descent.Phi, arrived
-        descent.active &= ~arrived
-        if not descent.active.any() or stopping():
+    decay = np.broadcast_to(decay, (len(coordinates.Z), decay.shape[-1]))
+    solver = _LBFGS(coordinates, y, num_classes, decay)
+    Phi = solver.Phi.copy()
+    target = np.maximum(tolerance**2 * solver.squared_gradient_norm(), solver.rounding_floor())
+    converged = np.zeros(target.shape, dtype=bool)
+    remaining = np.arange(decay.shape[1])
+    for _ in range(MAX_ITERATIONS):
+        solver.iterate()
+        reached = solver.squared_gradient_norm() <= target[:, remaining]
+        Phi[:, remaining], converged[:, remaining] = solver.Phi, reached
+        solver.active &= ~reached
+        if not solver.active.any() or should_stop():
             break
-        going = np.asarray(descent.active.any(axis=0))
-        if not going.all():
-            left = left[going]
-            descent.keep(going)
+        unfinished = np.asarray(solver.active.any(axis=0))
+        if not unfinished.all():
+            remaining = remaining[unfinished]
+            solver.select(unfinished)
     return Phi, converged
 
 
-class _Descent:
-    """L-BFGS on J for all sets and settings side by side: where each stands, and its last steps.
+class _LBFGS:
+    """The state of L-BFGS on J, for all feature sets and settings in one batch.
 
-    Shapes: Phi, gradient, steps and turns (of the gradient) are (G, W, C, r), scores (G, W, C, n);
-    loss, decay and whatever else is one number each (G, W).
+    Shapes: Phi, gradient and both halves of a curvature pair are (G, W, C, r), scores
+    (G, W, C, n); loss, decay and every other scalar of a setting are (G, W).
     """
 
-    def __init__(self, frame: Frame, y: Indices, num_classes: int, decay: Array) -> None:
-        self.Z, self.squares, self.y = frame.Z, frame.squares, y
+    def __init__(
+        self, coordinates: OrthogonalCoordinates, y: Indices, num_classes: int, decay: Array
+    ) -> None:
+        self.Z, self.squared_norms, self.y = coordinates.Z, coordinates.squared_norms, y
         G, n, r = self.Z.shape
         W = decay.shape[1]
         self.decay = decay.astype(self.Z.dtype)
-        curvature = self.squares[:, np.newaxis] / (2 * n) + decay[..., np.newaxis]
-        inverse = np.minimum(_reciprocal(curvature), LARGEST).astype(self.Z.dtype)
-        self.inverse = inverse[:, :, np.newaxis]
+        hessian_bound = self.squared_norms[:, np.newaxis] / (2 * n) + decay[..., np.newaxis]
+        inverse = np.minimum(_reciprocal_or_zero(hessian_bound), LARGEST).astype(self.Z.dtype)
+        self.inverse_hessian = inverse[:, :, np.newaxis]
         self.Phi = np.zeros((G, W, num_classes, r), dtype=self.Z.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=self.Z.dtype)
         self.loss, residual = _cross_entropy(self.scores, y)
-        self.gradient = _times(residual, self.Z)
+        self.gradient = _batched_matmul(residual, self.Z)
         self.active = np.ones((G, W), dtype=bool)
+        # Curvature pairs (step, change of the gradient, 1 / their inner product), oldest first.
         self.pairs: list[tuple[Array, Array, Array]] = []
 
-    def gradient_size(self) -> Array:
-        """Squared norm of the gradient in the metric of the first inverse Hessian."""
-        return _inner(self.gradient, self.inverse * self.gradient)
+    def squared_gradient_norm(self) -> Array:
+        """Squared norm of the gradient in the metric of the initial inverse Hessian."""
+        return _inner(self.gradient, self.inverse_hessian * self.gradient)
 
-    def gradient_rounding(self) -> Array:
-        """What rounding alone can make of that, for residuals of at most 1/n."""
+    def rounding_floor(self) -> Array:
+        """The part of that norm that rounding alone can cause, for residuals of at most 1/n."""
         _, n, _ = self.Z.shape
-        squares = self.squares[:, np.newaxis] * self.inverse[:, :, 0]
-        unit = 8 * np.finfo(self.Z.dtype).eps
-        return np.asarray(unit**2 * self.Phi.shape[2] * squares.sum(axis=2) / n)
+        squares = self.squared_norms[:, np.newaxis] * self.inverse_hessian[:, :, 0]
+        rounding = 8 * np.finfo(self.Z.dtype).eps
+        return np.asarray(rounding**2 * self.Phi.shape[2] * squares.sum(axis=2) / n)
 
-    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Go on with some of the settings only."""
-        for name in ("decay", "inverse", "Phi", "scores", "loss", "gradient", "active"):
-            setattr(self, name, getattr(self, name)[:, chosen])
+    def select(self, settings: npt.NDArray[np.bool_]) -> None:
+        """Continue with these settings only."""
+        for name in ("decay", "inverse_hessian", "Phi", "scores", "loss", "gradient", "active"):
+            setattr(self, name, getattr(self, name)[:, settings])
         self.pairs = [
-            (step[:, chosen], turn[:, chosen], rho[:, chosen]) for step, turn, rho in self.pairs
+            (step[:, settings], change[:, settings], rho[:, settings])
+            for step, change, rho in self.pairs
         ]
 
-    def advance(self) -> None:
-        """Take a step where there is need; where none decreases J, there is none any more."""
+    def iterate(self) -> None:
+        """Take one step of every active setting; one that finds no descent becomes inactive."""
         direction = self._direction()
         length, residual = self._line_search(direction)
         self.active &= length > 0
-        step = direction * _each(length)
+        step = direction * _expand(length)
         self.Phi += step
-        gradient = _times(residual, self.Z) + self.Phi * _each(self.decay)
-        turn = gradient - self.gradient
-        self.pairs = [*self.pairs[1 - MEMORY :], (step, turn, _reciprocal(_inner(step, turn)))]
+        gradient = _batched_matmul(residual, self.Z) + self.Phi * _expand(self.decay)
+        change = gradient - self.gradient
+        rho = _reciprocal_or_zero(_inner(step, change))
+        self.pairs = [*self.pairs[1 - HISTORY_SIZE :], (step, change, rho)]
         self.gradient = gradient
 
     def _direction(self) -> Array:
-        """The two loops of L-BFGS (Nocedal & Wright, algorithm 7.4)."""
+        """The two-loop recursion of L-BFGS (Nocedal & Wright, algorithm 7.4)."""
         q = -self.gradient
-        shares = []
-        for step, turn, rho in reversed(self.pairs):
-            share = rho * _inner(step, q)
-            q -= turn * _each(share)
-            shares.append(share)
-        q *= self.inverse
+        alphas = []
+        for step, change, rho in reversed(self.pairs):
+            alpha = rho * _inner(step, q)
+            q -= change * _expand(alpha)
+            alphas.append(alpha)
+        q *= self.inverse_hessian
         if self.pairs:
-            _, turn, rho = self.pairs[-1]
-            scale = rho * _inner(turn, self.inverse * turn)
-            q *= _each(np.where(scale > 0, _reciprocal(scale), 1))
-        for (step, turn, rho), share in zip(self.pairs, reversed(shares), strict=True):
-            q += step * _each(share - rho * _inner(turn, q))
+            _, change, rho = self.pairs[-1]
+            scale = rho * _inner(change, self.inverse_hessian * change)
+            q *= _expand(np.where(scale > 0, _reciprocal_or_zero(scale), 1))
+        for (step, change, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
+            q += step * _expand(alpha - rho * _inner(change, q))
         return q
 
     def _line_search(self, direction: Array) -> tuple[Array, Array]:
-        """Halve the step until J falls by enough; give its length, and the residual there.
+        """Backtrack until the Armijo condition holds; return step lengths and residuals.
 
-        Scores are linear in the length, so that a trial needs no product with the features.
+        Scores are linear in the step length, so a trial needs no product with the features.
         """
-        along = _times(direction, _transposed(self.Z))
+        score_change = _batched_matmul(direction, _transpose(self.Z))
         slope = _inner(self.gradient, direction)
-        pull = self.decay * _inner(self.Phi, direction)
-        bend = self.decay * _inner(direction, direction) / 2
-        # A change of J below its rounding cannot be judged, and is let through.
+        penalty_slope = self.decay * _inner(self.Phi, direction)
+        penalty_curvature = self.decay * _inner(direction, direction) / 2
+        # A change of J below its rounding error can be neither confirmed nor refuted: accept it.
         rounding = 4 * np.finfo(self.Z.dtype).eps * self.loss
         length = (self.active & (slope < 0)).astype(self.Z.dtype)
-        for trial in range(MOST_HALVINGS + 1):
-            scores = self.scores + along * _each(length)
+        for trial in range(MAX_BACKTRACKS + 1):
+            scores = self.scores + score_change * _expand(length)
             loss, residual = _cross_entropy(scores, self.y)
-            change = loss - self.loss + length * (pull + length * bend)
-            enough = change <= SUFFICIENT_DECREASE * length * slope + rounding
-            if enough.all():
+            penalty_change = length * (penalty_slope + length * penalty_curvature)
+            change = loss - self.loss + penalty_change
+            accepted = change <= SUFFICIENT_DECREASE * length * slope + rounding
+            if accepted.all():
                 break
-            length = np.where(enough, length, length / 2 if trial + 1 < MOST_HALVINGS else 0)
+            length = np.where(accepted, length, length / 2 if trial + 1 < MAX_BACKTRACKS else 0)
         self.scores, self.loss = scores, loss
         return length, residual
 
 
 def _cross_entropy(scores: Array, y: Indices) -> tuple[Array, Array]:
-    """Mean loss of scores (..., C, n), and its derivative by them."""
+    """Mean cross-entropy of scores (..., C, n), and its gradient with respect to them."""
     P = scores - scores.max(axis=-2, keepdims=True)
-    chosen = P[..., y, np.arange(len(y))]
+    true = P[..., y, np.arange(len(y))]
     np.exp(P, out=P)
     total = P.sum(axis=-2, keepdims=True)
-    loss = (np.log(total[..., 0, :]) - chosen).mean(axis=-1, dtype=np.float64)
-    return loss, _derivative(P, total, y)
+    loss = (np.log(total[..., 0, :]) - true).mean(axis=-1, dtype=np.float64)
+    return loss, _loss_gradient(P, total, y)
 
 
-def _derivative(P: Array, total: Array, y: Indices) -> Array:
-    """Turn exponentials of scores into the derivative of the mean loss, in place."""
+def _loss_gradient(P: Array, total: Array, y: Indices) -> Array:
+    """Turn exponentials of scores into the gradient of the mean loss, in place."""
     n = len(y)
     P /= total * n
     P[..., y, np.arange(n)] -= P.dtype.type(1 / n)
@@ -403,50 +418,46 @@ def _derivative(P: Array, total: Array, y: Indices) -> Array:
 
 
 def _inner(a: Array, b: Array) -> Array:
-    """Inner products (G, W) of what belongs to one setting."""
+    """Inner products (G, W) of two (G, W, C, r), one per feature set and setting."""
     products: Array = np.einsum("gwcr,gwcr->gw", a, b)
     return products
 
 
-def _times(a: Array, matrix: Array) -> Array:
+def _batched_matmul(a: Array, matrix: Array) -> Array:
     """Multiply (G, W, C, i) by (G, i, j)."""
     G, W, C, i = a.shape
     return (a.reshape(G, W * C, i) @ matrix).reshape(G, W, C, -1)
 
 
-def _each(values: Array) -> Array:
-    """Numbers of the settings (..., W) beside what belongs to them (..., W, C, r)."""
+def _expand(values: Array) -> Array:
+    """Append two axes, so that (..., W) broadcasts against (..., W, C, r)."""
     return values[..., np.newaxis, np.newaxis]
 
 
-def _reciprocal(values: Array) -> Array:
-    """1 / values, and 0 for what is not positive."""
+def _reciprocal_or_zero(values: Array) -> Array:
+    """1 / values where they are positive, and 0 elsewhere."""
     reciprocal: Array = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
     return reciprocal
 
 
-def _with_ones(X: Array) -> Array:
-    """[X, 1] in double precision."""
+def _append_ones(X: Array) -> Array:
+    """[X, 1] in float64."""
     rows = np.ones((*X.shape[:2], X.shape[2] + 1))
     rows[:, :, :-1] = X
     return rows
 
 
-def _directions(gram: Array, precision: float) -> tuple[Array, Array]:
-    """Eigenvalues of Gram matrices, 0 for those within precision of none, and eigenvectors."""
+def _eigendecomposition(gram: Array, precision: float) -> tuple[Array, Array]:
+    """Eigenvalues of Gram matrices, 0 for those below precision, and eigenvectors."""
     if not np.isfinite(gram).all():
         raise InputError(
             "features are too large: their squares overflow. Scale them, for example by "
             "feature_scaling='standard'."
         )
-    squares, vectors = np.linalg.eigh(gram)
-    return np.where(squares > precision * squares[:, -1:], squares, 0), vectors
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    significant = eigenvalues > precision * eigenvalues[:, -1:]
+    return np.where(significant, eigenvalues, 0), vectors
 
 
-def _transposed(matrices: Array) -> Array:
+def _transpose(matrices: Array) -> Array:
     return matrices.swapaxes(-1, -2)
-
-
-def _read(X: Array, weights: Array) -> Array:
-    """[X, 1] times weights whose last row is the bias."""
-    return np.asarray(X @ weights[:, :-1] + weights[:, -1:])

@@ -1,14 +1,16 @@
 """DGC as a scikit-learn estimator whose input is a graph.
 
-Fitting diffuses features at the labelled nodes and trains a linear head Theta, b on them:
-softmax(r(S)[train] X Theta + b). Predicting diffuses the C columns X Theta instead of the d columns
-X, which is the same by associativity and much cheaper.
+With the kernel r(S) (n, n), features X (n, d), weights Theta (d, C) and bias b (C,), probabilities
+are softmax(r(S) X Theta + b). Fitting diffuses the d columns X at the labelled nodes and fits
+Theta, b by softmax regression. Predicting diffuses the C columns X Theta, which gives the same by
+associativity and is much cheaper.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,69 +24,78 @@ from sklearn.utils.validation import check_is_fitted
 from heatgraph._arguments import positive_integer
 from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
-from heatgraph.errors import ConvergenceWarning, InputError, warn
+from heatgraph.errors import ConvergenceWarning, InputError, StabilityWarning, warn
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning import _search as tuning
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._plateau import ValidationResult
+from heatgraph.learning._search import (
+    NodeClassificationTask,
+    Progress,
+    cross_validated_scores,
+    search,
+)
 from heatgraph.learning._search_space import SearchSpace, Setting
-from heatgraph.learning._serialization import deserialize_model, model_file_errors, serialize_model
+from heatgraph.learning._serialization import (
+    FittedModel,
+    deserialize_model,
+    model_file_errors,
+    serialize_model,
+)
 from heatgraph.learning._softmax_regression import SoftmaxRegression
 from heatgraph.learning.calibration import best_temperature
 from heatgraph.learning.explanation import Explanation, explain
-from heatgraph.learning.scaling import Scaling, candidate_scalings
+from heatgraph.learning.scaling import candidate_scalings
 
 Array = npt.NDArray[Any]
 
-# What a file of ours says that it holds.
+# The kind of content that a model file declares in its header.
 KIND = "DGCClassifier"
 
 
 class DGCClassifier(NodeClassifier):
     """Label the nodes of a graph by Decoupled Graph Convolution.
 
-    Features diffuse along the edges for a time T, and softmax regression reads the result. What is
-    "auto" is chosen on validation nodes, or by cross-validation on the training labels.
-
-    Every parameter marked * also takes a list of candidates, among which is chosen likewise.
+    Features diffuse along the edges for a time T, and softmax regression classifies the result.
+    Parameters that are "auto" are chosen on validation nodes, or by cross-validation on the
+    training nodes. Every parameter marked * also takes a list of candidates to choose from.
 
     Parameters
     ----------
     T : "auto" or float *
-        Terminal time, >= 0; 0 leaves the graph aside.
+        Terminal time, >= 0; with 0 the edges are not used.
     K : int, optional *
         Number of steps. Without it, the heat kernel: the limit of infinitely many steps.
     scheme : {"heat", "euler", "rk4"} or Scheme, optional *
-        By default Euler if K is given, else heat. A scheme object, such as ``SGC(2)``, comes
-        without T and K.
+        By default Euler if K is given, else heat. Leave out T and K with a scheme object, such as
+        ``SGC(2)``.
     self_loops : bool *
-        Whether the Laplacian is that of A + I, or of A.
+        Whether to use the Laplacian of A + I, or of A.
     feature_scaling : {"auto", "none", "rows", "sqrt", "idf", "idf-sqrt", "standard"} *
-        What is done to features before they diffuse (`heatgraph.learning.scaling`), with statistics
-        of the training nodes alone. "auto" standardises, but scales words and counts (sparse
-        features that are not negative) by row; if there is a search, it chooses among the ways to
-        do so.
+        Preprocessing of features before they diffuse (`heatgraph.learning.scaling`), fitted to the
+        training nodes alone. "auto" standardises, but scales words and counts (sparse features
+        >= 0) by row; if there is a search, it chooses among the four scalings by row.
     solver : {"lbfgs", "adam"}
-        "lbfgs" goes to the optimum; "adam" trains as the paper does.
+        "lbfgs" converges to the optimum; "adam" trains as the paper does.
     learning_rate : float *
-        Of Adam.
+        Adam's step size.
     epochs : int
-        Of Adam.
+        Adam's number of steps.
     weight_decay : "auto" or float *
-        L2 penalty on weights and bias, beside the mean loss.
+        L2 penalty on weights and bias, added to the mean loss.
     tol : float
         Bound on the error of the diffusion.
     random_state : int, RandomState or Generator, optional
-        For Adam's initial weights and for folds. None is a fixed seed: refitting gives the same
-        result.
+        Seed of Adam's initial weights and of cross-validation folds. None is a fixed seed:
+        refitting gives the same result.
     n_threads : int, optional
         By default every core.
     memory_budget : int or str, optional
         Bytes, or a text such as "4GB", for a diffusion. By default the machine's memory.
     calibrate : "auto" or bool
-        Whether to divide scores by a temperature, fitted on validation nodes or in folds, so that
-        probabilities mean what they say. Predictions stay the same. "auto" does so if there are
-        validation nodes, or folds anyway because there is something to choose.
+        Whether to calibrate probabilities by temperature scaling, on validation nodes or
+        out-of-fold scores. Predictions do not change. "auto" calibrates if there are validation
+        nodes, or folds because of a search.
     dtype : {"float32", "float64"}
         Precision of the diffusion and of the weights.
 
@@ -96,19 +107,38 @@ class DGCClassifier(NodeClassifier):
     coef_ : array of shape (C, d)
     intercept_ : array of shape (C,)
     converged_ : bool
-        Whether L-BFGS reached the optimum. (Adam takes its epochs and is done.)
+        Whether L-BFGS reached its tolerance; always True for Adam.
     temperature_ : float
-        What scores are divided by to make probabilities of them; 1 if not calibrated.
+        Divisor of the scores inside the softmax; 1 if not calibrated.
     search_ : list of dict
-        Every setting tried, with its accuracy and log-loss on validation nodes or folds; empty if
-        there was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
+        Every evaluated setting, with its accuracy and log-loss on held-out nodes; empty if there
+        was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
     validation_accuracy_ : float or None
-        Share of validation nodes that the settings in use get right, or of nodes left out of
-        folds; None if there were neither.
+        Accuracy of the settings in use on validation nodes, or out of fold; None if there were
+        neither.
     feature_names_in_ : list of str
-        Only if the graph names its features. Graphs to predict on must then have the same.
+        Only if the graph names its features. Graphs to predict on must then have the same names.
     graph_ : Graph
-        The graph that was fitted; a model that was loaded has none.
+        The graph that was fitted; a loaded model has none.
+
+    Notes
+    -----
+    Reproducibility. On one machine with the same versions of NumPy and its BLAS library, refitting
+    gives identical results, and so does any number of threads in the search and in predictions.
+    (The last fit is the exception: unless ``n_threads=1``, BLAS may share out its products
+    differently, and weights then agree to the tolerance below.)
+
+    Other processors and BLAS versions round matrix products differently. Measured over BLAS kernels
+    of three generations of processors, and stated with a margin:
+
+    - With all parameters given, `coef_` agrees to 1e-5 of its largest entry and probabilities to
+      1e-4. With more training nodes than features, this needs ``dtype="float64"``; float32 is
+      accurate to 5e-3 and 0.05 where the penalty is so weak that the optimum is ill-conditioned,
+      and to 1e-5 elsewhere.
+    - With "auto", a search compares settings by accuracies, in which single nodes at the decision
+      boundary can change sides. `T_` agrees to 1 %, `weight_decay_` to 5 %, probabilities to 0.02
+      and all but one in a thousand predictions; a different candidate is chosen only if two are
+      tied to within that.
 
     Examples
     --------
@@ -119,6 +149,8 @@ class DGCClassifier(NodeClassifier):
     >>> clf.fit(ring, ["a", None, None, None, "b", None, None, None]).predict()
     array(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'], dtype='<U1')
     """
+
+    validation_accuracy_: float | None
 
     def __init__(
         self,
@@ -161,7 +193,7 @@ class DGCClassifier(NodeClassifier):
         train: Any = None,
         val: Any = None,
         *,
-        progress: tuning.Progress | None = None,
+        progress: Progress | None = None,
     ) -> DGCClassifier:
         """Learn from the labelled nodes of a graph.
 
@@ -169,23 +201,23 @@ class DGCClassifier(NodeClassifier):
         ----------
         graph : Graph
         y : sequence of length n
-            A label per node, of any kind; -1, None or NaN where there is none.
+            A label per node, of any kind; -1, None or NaN for unlabelled nodes.
         train : indices or mask, optional
-            Nodes to learn from; by default all that have a label and are not in `val`.
+            Training nodes; by default all that have a label and are not in `val`.
         val : indices or mask, optional
-            Nodes on which settings are chosen, and only that. Without them it is done by
-            cross-validation among the training nodes.
+            Validation nodes, used to choose settings and to calibrate. Without them, both use
+            cross-validation on the training nodes.
         progress : callable, optional
             Called as ``progress(stage, done, total)``, in a search from any thread.
         """
-        space = self._space()
+        space = self._search_space()
         task, classes = self._task(graph, y, train, val)
-        space = space.settle(candidate_scalings(graph.features, task.train))
+        space = space.resolve_scalings(candidate_scalings(graph.features, task.train))
         report = progress or (lambda *_: None)
-        outcomes: list[tuning.ValidationResult] = []
-        setting = space.only()
+        results: list[ValidationResult] = []
+        setting = space.single_setting()
         if setting is None:
-            setting, outcomes = tuning.search(task, space, report)
+            setting, results = search(task, space, report)
         report("fit", 0, 1)
         scaling, fit = task.fit(setting)
         if not fit.converged.all():
@@ -195,39 +227,57 @@ class DGCClassifier(NodeClassifier):
                 ConvergenceWarning,
             )
         self.graph_ = graph
-        self.classes_ = classes
-        self.search_ = [outcome.record() for outcome in outcomes]
-        self.n_features_in_ = graph.num_features
-        self.converged_ = bool(fit.converged.all())
-        self.temperature_ = 1.0
-        self.validation_accuracy_ = None
-        self._recognise(graph.feature_names, _nodes_digest(graph))
-        self._settle(setting, scaling, fit.Theta[0, 0].T, fit.bias[0, 0])
-        checks = task.val is not None or bool(outcomes)
-        calibrates = checks if self.calibrate == "auto" else bool(self.calibrate)
-        if checks or calibrates:
-            scores, codes = self._validation_scores(task, setting)
-            if (codes >= 0).any():  # else every class has one node, and leaving it out loses it
-                self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
-            if calibrates:
-                self.temperature_ = best_temperature(scores, codes)
+        self._set_fitted(
+            FittedModel(
+                parameters=self.get_params(deep=False),
+                classes=classes,
+                setting=setting,
+                scaling=scaling,
+                coef=fit.Theta[0, 0].T,
+                intercept=fit.bias[0, 0],
+                converged=bool(fit.converged.all()),
+                temperature=1.0,
+                num_features=graph.num_features,
+                feature_names=graph.feature_names,
+                nodes_digest=_nodes_digest(graph),
+                validation_accuracy=None,
+                search=[result.record() for result in results],
+            )
+        )
+        self._validate_and_calibrate(task, setting)
         report("fit", 1, 1)
         return self
+
+    def _validate_and_calibrate(self, task: NodeClassificationTask, setting: Setting) -> None:
+        """Set the validation accuracy and the temperature, from scores of held-out nodes."""
+        validates = task.val is not None or bool(self.search_)
+        calibrates = validates if self.calibrate == "auto" else bool(self.calibrate)
+        if not validates and not calibrates:
+            return
+        if task.val is None or task.val_codes is None:
+            scores, codes = cross_validated_scores(task, setting)
+        else:
+            scores, codes = self._scores(self.graph_, task.val), task.val_codes
+        # With one node per class, no fold has the class that it holds out: all codes are -1.
+        if (codes >= 0).any():
+            self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
+        if calibrates:
+            self.temperature_ = best_temperature(scores, codes)
 
     def explain(
         self, node: int, label: Any = None, top: int = 10, graph: Graph | None = None
     ) -> Explanation:
-        """Tell which source nodes and features a node's score is made of, exactly.
+        """Decompose a node's score exactly into shares of source nodes and features.
 
         Parameters
         ----------
         node : int
             Index of the node.
         label : optional
-            The class whose score is explained; by default the predicted one. For two classes it is
-            the decision function, with the sign that speaks for the label.
+            The class whose score is explained; by default the predicted one. With two classes, the
+            score is the decision function, positive in favour of the label.
         top : int
-            How many of the largest shares to list.
+            Number of the largest shares to list.
         graph : Graph, optional
             By default the one that was fitted.
         """
@@ -239,33 +289,28 @@ class DGCClassifier(NodeClassifier):
         kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")[0]
         weights, bias = self.coef_.astype(np.float64), self.intercept_.astype(np.float64)
         scores = kernel @ self._undiffused(graph, weights) + bias
-        chosen = int(scores.argmax()) if label is None else classes.index(label)
-        theta, b, score = weights[chosen], bias[chosen], scores[chosen]
+        c = int(scores.argmax()) if label is None else classes.index(label)
+        theta, b, score = weights[c], bias[c], scores[c]
         if len(classes) == 2:
-            theta, b, score = (part[chosen] - part[1 - chosen] for part in (weights, bias, scores))
+            theta, b, score = (part[c] - part[1 - c] for part in (weights, bias, scores))
         return explain(
             graph,
             self.scaling_,
             kernel,
             theta,
             node=int(node),
-            label=classes[chosen],
+            label=classes[c],
             score=float(score),
             bias=float(b),
-            probability=float(scipy.special.softmax(scores / self.temperature_)[chosen]),
+            probability=float(scipy.special.softmax(scores / self.temperature_)[c]),
             top=positive_integer(top, "top"),
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the model into a file, whole or not at all; `heatgraph.load` reads it.
+        """Write the model, without the graph, atomically to a file for `heatgraph.load`."""
+        write_tensors(path, KIND, *serialize_model(to_fitted_model(self)))
 
-        The graph is not in it.
-        """
-        check_is_fitted(self)
-        content, tensors = serialize_model(self)
-        write_tensors(path, KIND, content, tensors)
-
-    def _space(self) -> SearchSpace:
+    def _search_space(self) -> SearchSpace:
         space = SearchSpace.read(
             T=self.T,
             K=self.K,
@@ -275,11 +320,15 @@ class DGCClassifier(NodeClassifier):
             weight_decay=self.weight_decay,
             learning_rate=self.learning_rate,
         )
-        # L-BFGS has no learning rate, so there is none to choose.
-        return space if self.solver == "adam" else replace(space, rates=space.rates[:1])
+        # L-BFGS has no learning rate to choose.
+        if self.solver != "adam":
+            return replace(space, learning_rates=space.learning_rates[:1])
+        return space
 
-    def _task(self, graph: Graph, y: Any, train: Any, val: Any) -> tuple[tuning.Task, Array]:
-        """Check everything that `fit` is given, and the parameters, before any work is done."""
+    def _task(
+        self, graph: Graph, y: Any, train: Any, val: Any
+    ) -> tuple[NodeClassificationTask, Array]:
+        """Validate the arguments of `fit` and all parameters before any work is done."""
         check_graph(graph)
         if self.solver not in ("lbfgs", "adam"):
             raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
@@ -288,29 +337,25 @@ class DGCClassifier(NodeClassifier):
         check_engine(**self._engine())
         epochs, seed = positive_integer(self.epochs, "epochs"), read_seed(self.random_state)
         labels = Labels.read(y, graph.num_nodes)
-        learning, checking = training_nodes(labels, train, val)
-        classes = labels.classes(learning)
-        task = tuning.Task(
+        train_nodes, val_nodes = training_nodes(labels, train, val)
+        classes = labels.classes(train_nodes)
+        task = NodeClassificationTask(
             graph=graph,
-            train=learning,
-            codes=labels.encode(classes, learning),
-            val=checking,
-            val_codes=None if checking is None else labels.encode(classes, checking),
+            train=train_nodes,
+            codes=labels.encode(classes, train_nodes),
+            val=val_nodes,
+            val_codes=None if val_nodes is None else labels.encode(classes, val_nodes),
             num_classes=len(classes),
-            head=SoftmaxRegression(self.solver, epochs, seed),
+            regression=SoftmaxRegression(self.solver, epochs, seed),
             engine=self._engine(),
             seed=seed,
         )
         return task, classes
 
-    def _settle(
-        self,
-        setting: Setting,
-        scaling: Scaling,
-        coef: Array,
-        intercept: Array,
-    ) -> None:
-        """Set the fitted attributes that make a model."""
+    def _set_fitted(self, fitted: FittedModel) -> None:
+        """Set all fitted attributes but the graph."""
+        setting = fitted.setting
+        self.classes_ = fitted.classes
         self.scheme_ = setting.scheme
         self.T_ = getattr(setting.scheme, "T", None)
         self.K_ = getattr(setting.scheme, "K", None)
@@ -318,25 +363,19 @@ class DGCClassifier(NodeClassifier):
         self.feature_scaling_ = setting.feature_scaling
         self.weight_decay_ = setting.weight_decay
         self.learning_rate_ = setting.learning_rate
-        self.scaling_ = scaling
-        self.coef_ = coef
-        self.intercept_ = intercept
-
-    def _recognise(self, feature_names: list[str] | None, nodes_digest: str | None) -> None:
-        """Keep what tells whether another graph has the same features, or the same nodes."""
-        self._nodes_digest = nodes_digest
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
+        self.scaling_ = fitted.scaling
+        self.coef_ = fitted.coef
+        self.intercept_ = fitted.intercept
+        self.converged_ = fitted.converged
+        self.temperature_ = fitted.temperature
+        self.search_ = fitted.search
+        self.validation_accuracy_ = fitted.validation_accuracy
+        self.n_features_in_ = fitted.num_features
+        self._nodes_digest = fitted.nodes_digest
+        if fitted.feature_names is not None:
+            self.feature_names_in_ = fitted.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-
-    def _validation_scores(
-        self, task: tuning.Task, setting: Setting
-    ) -> tuple[Array, npt.NDArray[np.int64]]:
-        """Scores of nodes that were not learned from, and their classes."""
-        if task.val is None or task.val_codes is None:
-            return task.held_out_scores(setting)
-        return self._scores(self.graph_, task.val), task.val_codes
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
         """Scores (m, C): the columns X Theta, diffused, and the bias."""
@@ -364,7 +403,7 @@ class DGCClassifier(NodeClassifier):
         }
 
     def _graph_to_label(self, graph: Graph | None) -> Graph:
-        """The graph to predict on, if its features, or without features its nodes, are known."""
+        """The graph to predict on, after a check of its features or, without any, of its nodes."""
         graph = super()._graph_to_label(graph)
         names = getattr(self, "feature_names_in_", None)
         if names and graph.feature_names and names != graph.feature_names:
@@ -394,24 +433,60 @@ class DGCClassifier(NodeClassifier):
 def load(path: str | Path) -> DGCClassifier:
     """Read a model that `DGCClassifier.save` wrote.
 
-    Nothing in the file is ever run. One that is incomplete, altered, of another kind or of a newer
-    form is refused with the reason.
+    No code in the file is ever run. A file that is incomplete, altered, of another kind or of a
+    newer version is refused with the reason.
     """
     content, tensors = read_tensors(path, KIND)
     with model_file_errors(path):
-        model: DGCClassifier = deserialize_model(DGCClassifier, content, tensors)
-    return model
+        return from_fitted_model(deserialize_model(content, tensors))
+
+
+def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
+    """The content of a model file; `from_fitted_model` is the inverse."""
+    check_is_fitted(classifier)
+    return FittedModel(
+        parameters=classifier.get_params(deep=False),
+        classes=classifier.classes_,
+        setting=Setting(
+            classifier.scheme_,
+            classifier.self_loops_,
+            classifier.feature_scaling_,
+            classifier.weight_decay_,
+            classifier.learning_rate_,
+        ),
+        scaling=classifier.scaling_,
+        coef=classifier.coef_,
+        intercept=classifier.intercept_,
+        converged=classifier.converged_,
+        temperature=classifier.temperature_,
+        num_features=classifier.n_features_in_,
+        feature_names=getattr(classifier, "feature_names_in_", None),
+        nodes_digest=classifier._nodes_digest,
+        validation_accuracy=classifier.validation_accuracy_,
+        search=classifier.search_,
+    )
+
+
+def from_fitted_model(fitted: FittedModel) -> DGCClassifier:
+    """A fitted classifier without a graph; its parameters are checked as in `fit`."""
+    classifier = DGCClassifier(**fitted.parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StabilityWarning)  # issued when the model was fitted
+        classifier._search_space()
+    check_engine(**classifier._engine())
+    classifier._set_fitted(fitted)
+    return classifier
 
 
 def _nodes_digest(graph: Graph) -> str | None:
-    """What tells the nodes of a graph without features, in their order; None without ids."""
+    """A hash of the node ids in order, for a graph without features; None without ids."""
     if graph.features is not None or graph.node_ids is None:
         return None
     return hashlib.sha256(json.dumps(graph.node_ids.tolist(), default=repr).encode()).hexdigest()
 
 
 def read_seed(random_state: Any) -> int:
-    """A seed from whatever scikit-learn takes for one; a fixed one from None."""
+    """An integer seed from any `random_state` that scikit-learn takes; 0 for None."""
     if random_state is None:
         return 0
     if isinstance(random_state, np.random.Generator):

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._engine.threads import thread_count
@@ -169,7 +168,7 @@ class GNNClassifier(NodeClassifier):
         """Write the model to a file, atomically and without the graph; `load` reads it."""
         check_is_fitted(self)
         content = {
-            "parameters": serialize_parameters(clone(self).set_params(options=None)),
+            "parameters": serialize_parameters(self.get_params(deep=False) | {"options": None}),
             "options": self.options,
             **serialize_classes(self.classes_),
             "recipe": asdict(self.recipe_),

@@ -1,0 +1,188 @@
+"""Models in files: what is written is read back, and anything else is refused."""
+
+import numpy as np
+import pytest
+from strategies import planted
+
+import heatgraph as hg
+from heatgraph import DGCClassifier, load
+from heatgraph._io.tensor_file import read_tensors, write_tensors
+from heatgraph.errors import FileFormatError, InputError, StabilityWarning
+from heatgraph.learning._serialization import deserialize_model, serialize_model
+from heatgraph.learning.classifier import from_fitted_model, to_fitted_model
+
+GRAPH, LABELS = planted()
+TRAIN, VAL = np.arange(15), np.arange(15, 45)
+
+
+def fitted(graph=GRAPH, y=LABELS, **parameters):
+    usual = {"T": 3.0, "weight_decay": 1e-3}
+    return DGCClassifier(**(usual | parameters)).fit(graph, y, train=TRAIN)
+
+
+def test_a_fitted_model_converts_to_values_and_back():
+    clf = fitted(feature_scaling="idf")
+    again = from_fitted_model(deserialize_model(*serialize_model(to_fitted_model(clf))))
+    assert again.get_params() == clf.get_params()
+    np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
+
+
+@pytest.mark.parametrize("kind", ["words", "dense", None])
+@pytest.mark.parametrize("names", [[3, 7, 12], ["x", "yy", "zß"], [3, 7, "x"], [0.0, 1.0, 5.0]])
+def test_a_saved_model_predicts_the_same_bits(tmp_path, kind, names):
+    graph, labels = planted(kind=kind)
+    y = np.empty(90, dtype=object)
+    y[:] = [names[c] for c in labels]
+    clf = DGCClassifier(T=[1.0, 2.0], weight_decay=1e-3, calibrate=True).fit(graph, y, TRAIN, VAL)
+    path = tmp_path / "model.safetensors"
+    clf.save(path)
+    again = load(path)
+    assert again.get_params() == clf.get_params()
+    assert again.search_ == clf.search_
+    assert again.classes_.tolist() == clf.classes_.tolist()
+    assert again.classes_.dtype == clf.classes_.dtype
+    for name in ("T_", "K_", "scheme_", "self_loops_", "weight_decay_", "feature_scaling_",
+                 "temperature_", "converged_", "n_features_in_", "learning_rate_"):  # fmt: skip
+        assert getattr(again, name) == getattr(clf, name), name
+    other = graph if kind is None else planted(n=60, seed=5, kind=kind)[0]
+    for new in (graph, other):
+        np.testing.assert_array_equal(again.predict_proba(new), clf.predict_proba(new))
+        np.testing.assert_array_equal(again.predict(new), clf.predict(new))
+    assert repr(again.explain(3, graph=graph)) == repr(clf.explain(3))
+    with pytest.raises(InputError, match="has no graph of its own: pass graph="):
+        again.predict()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"T": 2.0, "K": 3, "scheme": "rk4", "self_loops": False},
+        {"T": "auto", "scheme": [hg.SGC(2), hg.PersonalizedPageRank(0.1)]},
+        {"weight_decay": np.array([0.1, 1.0]), "random_state": np.int64(3)},
+        {"dtype": np.float64, "memory_budget": "1GB", "n_threads": 1},
+        {"dtype": float, "T": np.array(2.0)},
+    ],
+)
+def test_all_parameters_can_be_saved(tmp_path, parameters):
+    clf = fitted(**parameters)
+    clf.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
+    again.fit(GRAPH, LABELS, TRAIN)
+    np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
+
+
+def test_a_generator_is_not_saved(tmp_path):
+    clf = fitted(random_state=np.random.default_rng(0))
+    clf.save(tmp_path / "model")
+    assert load(tmp_path / "model").random_state is None
+
+
+def test_loading_an_unstable_model_does_not_warn_again(tmp_path):
+    with pytest.warns(StabilityWarning):
+        clf = fitted(K=2)
+    clf.save(tmp_path / "model")
+    assert load(tmp_path / "model").scheme_ == clf.scheme_
+
+
+def test_the_graph_is_not_in_the_file(tmp_path):
+    fitted(GRAPH).save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 10_000
+
+
+def test_an_incomplete_file_is_refused(tmp_path):
+    write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {"bias": np.zeros(3)})
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(tmp_path / "model")
+
+
+def crafted(tmp_path, **changes):
+    """A model file with a valid checksum whose content is invalid."""
+    content, tensors = serialize_model(to_fitted_model(fitted(feature_scaling="idf")))
+    for name, value in changes.items():
+        if name in tensors:
+            tensors[name] = value
+        else:
+            content[name] = value
+    write_tensors(tmp_path / "model", "DGCClassifier", content, tensors)
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Theta": np.zeros(12, dtype=np.float32)},
+        {"Theta": np.zeros((12, 4), dtype=np.float32)},
+        {"Theta": np.full((12, 3), np.nan, dtype=np.float32)},
+        {"Theta": np.zeros((12, 3), dtype=np.int8)},
+        {"bias": np.zeros(1, dtype=np.float32)},
+        {"bias": np.zeros((90, 3), dtype=np.float32)},
+        {"factor": np.zeros(1)},
+        {"factor": np.full(12, np.inf)},
+        {"classes": [0, 1]},
+        {"classes": [0, 1, 1]},
+        {"classes": [0, 1, None]},
+        {"classes": [0, 1, [2]]},
+        {"classes": "abc"},
+        {"classes": [0, 1, 10**30]},
+        {"classes_kind": "<U500000000"},
+        {"classes_kind": None},
+        {"temperature": 0},
+        {"temperature": float("nan")},
+        {"temperature": "a"},
+        {"feature_scaling": "evil"},
+        {"feature_scaling": "rows"},
+        {"self_loops": "yes"},
+        {"num_features": "12"},
+        {"num_features": 7},
+        {"weight_decay": None},
+        {"parameters": {"dtype": "O"}},
+        {"parameters": {"tol": "x"}},
+        {"parameters": {"unknown": 1}},
+        {"scheme": {"kind": "Heat", "T": -1}},
+        {"search": {}},
+    ],
+)
+def test_crafted_files_are_refused(tmp_path, changes):
+    path = crafted(tmp_path, **changes)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)
+
+
+def test_the_crafted_file_is_valid_without_changes(tmp_path):
+    assert (load(crafted(tmp_path)).predict(GRAPH) == fitted(feature_scaling="idf").predict()).all()
+
+
+def test_a_user_defined_scheme_cannot_be_saved(tmp_path):
+    class Own(hg.Heat):
+        pass
+
+    with pytest.raises(InputError, match="no scheme of heatgraph"):
+        fitted(T="auto", scheme=Own(2.0)).save(tmp_path / "model")
+
+
+def test_labels_that_cannot_be_saved(tmp_path):
+    y = np.empty(90, dtype=object)
+    y[:] = [(c,) for c in LABELS]
+    clf = fitted(y=y)
+    with pytest.raises(InputError, match="cannot be written into a file"):
+        clf.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"feature_names": ["a"]},
+        {"feature_names": [1] * 12},
+        {"nodes_digest": 7},
+        {"validation_accuracy": "high"},
+    ],
+)
+def test_crafted_files_with_invalid_names_or_accuracy_are_refused(tmp_path, altered):
+    path = tmp_path / "model"
+    fitted().save(path)
+    content, tensors = read_tensors(path, "DGCClassifier")
+    write_tensors(path, "DGCClassifier", content | altered, tensors)
+    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+        load(path)
