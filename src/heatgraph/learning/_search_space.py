@@ -187,6 +187,7 @@ def _read_schemes(
 def _combine(times: Any, steps: Any, names: Any) -> list[Any]:
     """Make every combination; among several names, K does not apply to the heat kernel."""
     several = len(names) > 1
+    without_steps = [name for name, scheme in SCHEMES.items() if not scheme.takes_K]
     return [
         scheme_from(T, None if several and name in without_steps else K, name)
         for name, K, T in itertools.product(names, steps, times)
