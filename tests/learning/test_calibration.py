@@ -39,7 +39,7 @@ def test_the_temperature_of_overconfident_scores_is_found(temperature, seed):
     assert min(around) == around[1]
 
 
-def test_few_nodes_are_no_reason_to_be_sure():
+def test_few_nodes_do_not_give_certainty():
     scores = np.array([[1.0, 0.0, 0.0]] * 10)
     temperature = best_temperature(scores, np.zeros(10, dtype=int))
     confidence = scipy.special.softmax(scores[0] / temperature)[0]
@@ -49,7 +49,7 @@ def test_few_nodes_are_no_reason_to_be_sure():
     assert best_temperature(scores, np.full(10, -1)) == 1
 
 
-def test_calibration_error_bin_by_bin():
+def test_calibration_error_matches_its_definition():
     random = np.random.default_rng(0)
     P = random.dirichlet(np.ones(4), size=500)
     codes = random.integers(4, size=500)

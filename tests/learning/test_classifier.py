@@ -1,4 +1,4 @@
-"""The estimator, from labels to predictions, against its definition written out densely."""
+"""The estimator, from labels to predictions, compared with its definition by dense matrices."""
 
 import copy
 import pickle
@@ -69,7 +69,7 @@ def test_fit_is_softmax_regression_on_diffused_features(kind, dtype):
 
 @given(graphs(), schemes, st.booleans(), st.integers(2, 3), seeds)
 @pytest.mark.filterwarnings("ignore::heatgraph.errors.CollapseWarning")
-def test_scores_are_the_definition(graph, scheme, self_loops, C, seed):
+def test_scores_match_the_definition(graph, scheme, self_loops, C, seed):
     assume(graph.num_nodes >= C)
     y = np.arange(graph.num_nodes) % C
     clf = DGCClassifier(
@@ -98,7 +98,7 @@ def test_it_classifies(kind):
     )
 
 
-def test_nodes_are_rows_of_the_whole():
+def test_predictions_of_nodes_are_rows_of_all_predictions():
     clf = fitted()
     for name in ("predict", "predict_proba", "decision_function"):
         whole = getattr(clf, name)()
@@ -174,17 +174,17 @@ def test_predicting_diffuses_a_column_per_class(monkeypatch):
 
 
 def test_published_protocol_is_literal_steps_and_adam():
-    """K literal steps give the same head and the same predictions."""
+    """K literal steps and Adam give the same scores and predictions."""
     clf = fitted(T=2.0, K=40, solver="adam", learning_rate=0.2, weight_decay=1e-4, random_state=3)
     assert clf.scheme_ == hg.Euler(2.0, 40)
     assert clf.K_ == 40
     scaled = GRAPH.with_features(clf.scaling_.apply(GRAPH.features, np.dtype(np.float32)))
     X = hg.diffuse(scaled, 2.0, 40, method="steps")
     seed = np.random.RandomState(3).randint(2**31)
-    head = _softmax_regression.adam(
+    fit = _softmax_regression.adam(
         X[np.newaxis, TRAIN], LABELS[TRAIN], 3, [1e-4], [0.2], epochs=100, seed=seed
     )
-    scores = X @ head.Theta[0, 0] + head.bias[0, 0]
+    scores = X @ fit.Theta[0, 0] + fit.bias[0, 0]
     np.testing.assert_allclose(clf.decision_function(), scores, atol=2e-3)
     assert (scores.argmax(axis=1) == clf.predict()).all()
 
@@ -303,14 +303,14 @@ def test_many_threads_predict_the_same_bits():
         ({"random_state": "seed"}, "cannot be used to seed"),
     ],
 )
-def test_parameters_that_cannot_be(parameters, message):
+def test_invalid_parameters_are_refused(parameters, message):
     clf = DGCClassifier(**(FIXED | parameters))
     with pytest.raises(ValueError, match=message):
         clf.fit(GRAPH, LABELS, TRAIN)
     assert not hasattr(clf, "coef_")
 
 
-def test_graphs_that_cannot_be():
+def test_graphs_that_do_not_fit_the_model_are_refused():
     with pytest.raises(InputError, match=r"Got csr_array; Graph\(adjacency, features\) makes one"):
         DGCClassifier().fit(GRAPH.adjacency, LABELS)
     clf = fitted()
@@ -358,7 +358,7 @@ def test_warnings(monkeypatch):
     assert clf.converged_ is False
 
 
-def test_a_small_budget_is_kept_or_refused():
+def test_a_memory_budget_is_kept_or_refused():
     with pytest.raises(hg.errors.MemoryBudgetError, match="needs .*, budget 1.0 kB"):
         fitted(memory_budget=1000)
     assert fitted(memory_budget="1MB").score(None, LABELS, TEST) > 0.85
@@ -376,7 +376,7 @@ def test_awkward_graphs():
 
 
 @pytest.mark.parametrize("val", [VAL, None])
-def test_a_temperature_mends_overconfidence(val):
+def test_a_temperature_corrects_overconfidence(val):
     graph, labels = planted(n=400, kind="dense", noise=3.0)
     train = np.arange(60)
     val = None if val is None else np.arange(60, 200)
@@ -409,7 +409,7 @@ def test_training_that_overflows_says_so():
         fitted(solver="adam", learning_rate=1e38)
 
 
-# Features and nodes that a model recognises
+# Features and nodes that a model was fitted to
 
 
 def named(names, graph=GRAPH):
@@ -426,7 +426,7 @@ def test_features_are_recognised_by_name(tmp_path):
     again = load(tmp_path / "model")
     assert again.feature_names_in_ == NAMES
     for model in (clf, again):
-        np.testing.assert_array_equal(model.predict(GRAPH), clf.predict())  # no names, no question
+        np.testing.assert_array_equal(model.predict(GRAPH), clf.predict())  # names are optional
         with pytest.raises(InputError, match="Feature 0 is 'word 1', where the model has 'word 0'"):
             model.predict(named([NAMES[1], NAMES[0], *NAMES[2:]]))
     assert not hasattr(clf.fit(GRAPH, LABELS, TRAIN), "feature_names_in_")
@@ -467,6 +467,6 @@ def test_validation_accuracy(tmp_path):
     assert by_folds.validation_accuracy_ == pytest.approx(best, abs=0.2)
 
 
-def test_nothing_can_be_validated_with_one_node_per_class():
+def test_one_node_per_class_gives_no_validation_accuracy():
     clf = DGCClassifier(T=[1.0, 2.0]).fit(GRAPH, LABELS, [0, 1, 2])
     assert clf.validation_accuracy_ is None

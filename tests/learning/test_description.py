@@ -12,7 +12,7 @@ from strategies import graphs, planted, seeds
 
 from heatgraph import Graph
 from heatgraph.errors import InputError
-from heatgraph.learning import description as module
+from heatgraph.learning import description
 from heatgraph.learning.description import describe
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -75,15 +75,15 @@ def test_spectrum(graph):
     values = np.linalg.eigvalsh(np.eye(graph.num_nodes) - dense_operator(graph.adjacency.toarray()))
     assert found.largest == pytest.approx(values.max(), abs=2e-3)
     positive = values[values > 1e-9]
-    wanted = positive.min() if len(positive) else np.inf
-    assert found.gap == pytest.approx(wanted, abs=2e-3)
+    expected = positive.min() if len(positive) else np.inf
+    assert found.gap == pytest.approx(expected, abs=2e-3)
 
 
-def test_a_spectrum_that_is_not_found(monkeypatch):
+def test_a_spectrum_that_does_not_converge_is_none(monkeypatch):
     def fail(*args, **options):
         raise ArpackNoConvergence("no", np.zeros(0), np.zeros((0, 0)))
 
-    monkeypatch.setattr(module, "spectrum", fail)
+    monkeypatch.setattr(description, "spectrum", fail)
     assert describe(Graph(PATH)).spectrum is None
 
 
@@ -97,25 +97,25 @@ def test_homophily(graph, seed, classes):
     found = describe(graph, y)
     assert found.unlabelled == y.count(None)
     assert found.classes == {label: y.count(label) for label in sorted(set(y) - {None})}
-    wanted = homophily_of(graph.adjacency.toarray(), y)
-    if wanted is None:
+    expected = homophily_of(graph.adjacency.toarray(), y)
+    if expected is None:
         assert found.homophily is None
     else:
         h = found.homophily
-        assert_allclose((h.edges, h.share, h.chance, h.value), wanted, atol=1e-12)
-        k = wanted[1] * wanted[0]
-        p = (k + 1) / (wanted[0] + 2)
-        assert h.error == pytest.approx(np.sqrt(p * (1 - p) / wanted[0]) / (1 - wanted[2]))
+        assert_allclose((h.edges, h.share, h.chance, h.value), expected, atol=1e-12)
+        k = expected[1] * expected[0]
+        p = (k + 1) / (expected[0] + 2)
+        assert h.error == pytest.approx(np.sqrt(p * (1 - p) / expected[0]) / (1 - expected[2]))
 
 
 @given(graphs())
 def test_agreement(graph):
-    wanted = agreement_of(graph.adjacency.toarray(), dense(graph.features))
+    expected = agreement_of(graph.adjacency.toarray(), dense(graph.features))
     found = describe(graph).agreement
-    if wanted is None:
+    if expected is None:
         assert found is None
     else:
-        assert found == pytest.approx(wanted, abs=1e-7)
+        assert found == pytest.approx(expected, abs=1e-7)
         assert -1 - 1e-9 <= found <= 1 + 1e-9
 
 
@@ -129,7 +129,7 @@ def test_constant_features_have_no_agreement(value, form):
 def test_agreement_of_a_sample(monkeypatch):
     graph, labels = planted(n=300, kind="dense", noise=0.3)
     whole = describe(graph, labels)
-    monkeypatch.setattr(module, "SAMPLED_EDGES", 500)
+    monkeypatch.setattr(description, "SAMPLED_EDGES", 500)
     sampled = describe(graph, labels)
     assert sampled.agreement != whole.agreement
     assert sampled.agreement == pytest.approx(whole.agreement, abs=0.15)
@@ -154,13 +154,13 @@ def test_labels_that_are_all_missing():
     assert found.verdict == "unclear"
 
 
-def test_one_class_says_nothing():
+def test_one_class_has_no_homophily():
     found = describe(Graph(np.ones((9, 9))), ["x"] * 9)
     assert found.homophily is None
     assert found.verdict == "unclear"
 
 
-def test_weights_do_not_count():
+def test_edge_weights_do_not_change_homophily():
     A = np.triu(np.ones((5, 5)), 1) * np.arange(1, 26).reshape(5, 5)
     y = [0, 0, 1, 1, 1]
     weighted, plain = describe(Graph(A + A.T), y), describe(Graph((A + A.T) > 0), y)
@@ -204,7 +204,7 @@ class TestVerdicts:
         shuffled = np.random.default_rng(1).permutation(labels)
         assert describe(graph, shuffled).verdict != "likely"
 
-    def test_a_few_edges_are_no_proof(self):
+    def test_few_edges_give_no_verdict(self):
         A = np.kron(np.eye(10), np.ones((2, 2))) - np.eye(20)
         found = describe(Graph(A), np.repeat(np.arange(10), 2) % 2)
         assert found.homophily.share == 1

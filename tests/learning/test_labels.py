@@ -66,7 +66,7 @@ def test_mixed_labels_come_back_unchanged():
     assert labels.encode(classes, np.arange(4)).tolist() == [0, 1, 2, 0]
 
 
-def test_a_label_that_no_class_has():
+def test_a_label_that_is_no_class_is_encoded_as_minus_one():
     assert Labels.read([1, 2, 3], 3).encode(np.array([1, 3]), np.arange(3)).tolist() == [0, -1, 1]
 
 
@@ -82,7 +82,7 @@ def test_a_label_that_no_class_has():
         (np.array([1, 2, 3], dtype=complex), "numbers, texts or booleans"),
     ],
 )
-def test_labels_that_are_none(y, message):
+def test_invalid_labels_are_refused(y, message):
     with pytest.raises(InputError, match=message):
         Labels.read(y, 3)
 
@@ -137,7 +137,7 @@ def test_masks_and_indices_are_the_same():
         ({"val": [0.5]}, "val must be integers or a boolean mask"),
     ],
 )
-def test_choices_that_cannot_be(arguments, message):
+def test_invalid_training_and_validation_nodes_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         read(**arguments)
 

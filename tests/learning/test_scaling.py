@@ -42,7 +42,7 @@ def by_formula(name, X, train):
     ("name", "form"),
     [pair for pair in itertools.product(SCALINGS, FORMATS) if pair != ("standard", sp.csr_array)],
 )
-def test_each_does_what_it_says(name, form):
+def test_scalings_match_their_formulas(name, form):
     X = form(COUNTS)
     scaling = Scaling.learn(name, X, TRAIN)
     scaled = scaling.apply(X, DOUBLE)
@@ -108,7 +108,7 @@ def test_negative_features_are_refused(name, form, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "form"), [("none", np.asarray), ("none", sp.csr_array), ("rows", sp.csr_array)]
 )
-def test_what_exceeds_float32_is_refused(name, form):
+def test_features_beyond_float32_are_refused(name, form):
     X = form(COUNTS * 1e39)
     with pytest.raises(InputError, match="exceed float32.*dtype='float64'"):
         Scaling(name).apply(X, SINGLE)
@@ -124,7 +124,7 @@ def test_squares_do_not_overflow():
         np.testing.assert_allclose(scaled.std(axis=0), 1, rtol=1e-5)
 
 
-def test_the_sign_of_every_row_counts_for_the_choice():
+def test_a_negative_entry_in_any_row_rules_out_scaling_by_row():
     X = COUNTS.copy()
     X[39, 0] = -1
     assert 39 not in TRAIN
@@ -150,7 +150,7 @@ def test_standardised_in_double_even_if_values_exceed_float32():
         (None, "none"),
     ],
 )
-def test_which_scaling_suits(X, first):
+def test_candidate_scalings(X, first):
     suitable = candidate_scalings(X, TRAIN)
     assert suitable[0] == first
     assert suitable == {"rows": BY_ROW}.get(first, (first,))
@@ -162,5 +162,5 @@ def test_unknown_names(name):
         check_scaling(name)
 
 
-def test_no_features_have_nothing_to_scale():
+def test_a_graph_without_features_is_not_scaled():
     assert Scaling.learn("rows", None, TRAIN) == Scaling("none")

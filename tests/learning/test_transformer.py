@@ -17,7 +17,7 @@ GRAPH, LABELS = planted(kind="dense")
 TRAIN = np.arange(45)
 
 
-def test_it_diffuses():
+def test_transform_is_diffuse():
     X = GraphDiffusion(T=2.0, K=30).fit_transform(GRAPH)
     np.testing.assert_array_equal(X, hg.diffuse(GRAPH, 2.0, 30))
     some = GraphDiffusion(T=2.0, K=30, graph=GRAPH).fit_transform([5, 3])
@@ -65,7 +65,7 @@ def test_clones_share_the_graph():
     assert clone(diffusion).graph is GRAPH
 
 
-def test_names_of_columns():
+def test_feature_names_out():
     names = GraphDiffusion(T=1.0).fit(GRAPH).get_feature_names_out()
     assert names.tolist() == [f"graphdiffusion{j}" for j in range(12)]
 
@@ -80,7 +80,7 @@ def test_names_of_columns():
         ({"T": 1.0, "graph": "graph"}, [1], "graph must be a heatgraph.Graph"),
     ],
 )
-def test_what_cannot_be(parameters, X, message):
+def test_invalid_input_is_refused(parameters, X, message):
     with pytest.raises(InputError, match=message):
         GraphDiffusion(**parameters).fit(X)
 

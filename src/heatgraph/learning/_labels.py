@@ -1,7 +1,7 @@
-"""Labels of nodes as callers give them: of any kind, and some of them missing.
+"""Validation of labels and of training and validation nodes.
 
-A node is unlabelled where its entry is -1, None or NaN (or pandas' NA). Everything else is a label
-and comes back from predictions as it was given, be it an integer, a boolean or a text.
+A node is unlabelled if its entry is -1, None or NaN (or pandas' NA). Every other entry is a label,
+an integer, boolean or text, and predictions return it unchanged.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Labels:
-    """One entry per node: its label in `values`, where `known`."""
+    """One entry per node in `values` (n,), valid where `known` (n,) is true."""
 
     values: Array
     known: npt.NDArray[np.bool_]
 
     @classmethod
     def read(cls, y: Any, num_nodes: int) -> Labels:
-        """Read labels and find out which are missing."""
+        """Validate one label per node and mark the missing ones."""
         if y is None:
             raise InputError(
                 "this requires y to be passed, but the target y is None. Give one label per node, "
                 "and -1, None or NaN where there is none."
             )
         if not isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype):
-            # pandas' own types: as an array, integers beside missing ones would become floats.
+            # pandas extension types: np.asarray would turn integers with missing values to floats.
             y = np.asarray(y, dtype=object)
         if isinstance(y, list | tuple):
             y = exact_array(y)
@@ -67,16 +67,16 @@ class Labels:
         return cls(values, known)
 
     def classes(self, nodes: Indices) -> Array:
-        """Distinct labels of some nodes, sorted."""
-        return _distinct(self.values[nodes])
+        """Distinct labels of `nodes`, sorted."""
+        return _unique(self.values[nodes])
 
     def encode(self, classes: Array, nodes: Indices) -> Indices:
-        """Positions of some nodes' labels among the classes; -1 for a label that is not there."""
-        place = {value: position for position, value in enumerate(classes.tolist())}
-        return np.array([place.get(v, -1) for v in self.values[nodes].tolist()], dtype=np.int64)
+        """Indices into `classes` of the labels of `nodes`; -1 for a label not among them."""
+        index = {value: i for i, value in enumerate(classes.tolist())}
+        return np.array([index.get(v, -1) for v in self.values[nodes].tolist()], dtype=np.int64)
 
     def labelled(self, nodes: Any, name: str) -> Indices:
-        """Read a choice of nodes (by default all that have a label) and see that they have one."""
+        """Indices of `nodes`, checked to have labels; by default of all labelled nodes."""
         if nodes is None:
             return np.flatnonzero(self.known)
         chosen = node_indices(nodes, len(self.values), name)
@@ -91,32 +91,34 @@ class Labels:
 
 
 def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indices | None]:
-    """Read which nodes to learn from, and which to choose settings by."""
-    chosen = None if val is None else _distinct_nodes(labels.labelled(val, "val"), "val")
-    learning = _distinct_nodes(labels.labelled(train, "train"), "train")
-    if chosen is not None:
-        if len(chosen) == 0:
+    """Validate `train` and `val`; return the indices of training and validation nodes."""
+    validation = None if val is None else _check_distinct(labels.labelled(val, "val"), "val")
+    training = _check_distinct(labels.labelled(train, "train"), "train")
+    if validation is not None:
+        if len(validation) == 0:
             raise InputError("val names no node. Leave it out to choose by cross-validation.")
         if train is None:
-            learning = np.setdiff1d(learning, chosen)
-        shared = np.intersect1d(learning, chosen)
+            training = np.setdiff1d(training, validation)
+        shared = np.intersect1d(training, validation)
         if len(shared):
             raise InputError(
                 f"train and val overlap in {len(shared):,} nodes, the first of them {shared[0]}. "
                 "Settings chosen on nodes that were learned from mean nothing: take them out of "
                 "one of the two."
             )
-    if len(learning) == 0:
+    if len(training) == 0:
         given = "train names no node" if train is not None else "y has no label left to learn from"
         raise InputError(f"{given}. At least two classes need a labelled node each.")
-    classes = labels.classes(learning)
+    classes = labels.classes(training)
     if len(classes) == 1:
         raise InputError(
             f"training nodes must have at least two classes, and there is one class only: all "
-            f"{len(learning):,} have the label {classes.tolist()[0]!r}. -1, None and NaN mean "
+            f"{len(training):,} have the label {classes.tolist()[0]!r}. -1, None and NaN mean "
             "unlabelled, so for labels of -1 and 1 use other names."
         )
-    unseen = _without(labels.classes(np.flatnonzero(labels.known)), classes)
+    all_classes = labels.classes(np.flatnonzero(labels.known)).tolist()
+    trained = set(classes.tolist())
+    unseen = [label for label in all_classes if label not in trained]
     if unseen:
         listed = ", ".join(map(repr, unseen[:10])) + (", ..." if len(unseen) > 10 else "")
         warn(
@@ -124,7 +126,7 @@ def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indic
             f"{listed}.",
             UnknownClassWarning,
         )
-    return learning, chosen
+    return training, validation
 
 
 def _check_whole(fractions: Indices, values: Array) -> None:
@@ -136,7 +138,7 @@ def _check_whole(fractions: Indices, values: Array) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an entry stands for no label: None, NaN, pandas' NA or -1."""
+    """Whether an entry means unlabelled: None, NaN, pandas' NA or -1."""
     if value is None or type(value).__name__ == "NAType":
         return True
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -144,7 +146,7 @@ def is_missing(value: Any) -> bool:
     return bool(value == -1 or value != value)
 
 
-def _distinct(values: Array) -> Array:
+def _unique(values: Array) -> Array:
     if values.dtype != object:
         return np.unique(values)
     try:
@@ -159,16 +161,11 @@ def _distinct(values: Array) -> Array:
     return ordered
 
 
-def _without(classes: Array, known: Array) -> list[Any]:
-    seen = set(known.tolist())
-    return [value for value in classes.tolist() if value not in seen]
-
-
-def _distinct_nodes(nodes: Indices, name: str) -> Indices:
-    distinct, times = np.unique(nodes, return_counts=True)
+def _check_distinct(nodes: Indices, name: str) -> Indices:
+    distinct, counts = np.unique(nodes, return_counts=True)
     if len(distinct) < len(nodes):
         raise InputError(
-            f"{name} must name each node once. Node {distinct[times > 1][0]} comes more than once "
-            f"({np.count_nonzero(times > 1):,} such nodes in all)."
+            f"{name} must name each node once. Node {distinct[counts > 1][0]} comes more than once "
+            f"({np.count_nonzero(counts > 1):,} such nodes in all)."
         )
     return nodes

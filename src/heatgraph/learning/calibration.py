@@ -1,11 +1,10 @@
-"""Probabilities that mean what they say.
+"""Calibration of probabilities: temperature scaling and the expected calibration error.
 
-A model is calibrated when, of the nodes that it labels with probability 0.8, eight in ten are
-right. The expected calibration error sums how far it is from that; dividing all scores by one
-temperature mends most of it without changing a single prediction.
+A model is calibrated if, of the nodes that it labels with probability 0.8, 80 % are right. The
+expected calibration error measures the deviation from that. Temperature scaling, softmax(z / t)
+with one t for all scores z, corrects most of it without changing a prediction (Guo et al. 2017).
 
-Shapes: scores and probabilities are (m, C); codes (m,) are the positions of the true classes among
-the columns, or -1.
+Shapes: scores and probabilities are (m, C); codes (m,) are indices of the true classes, or -1.
 """
 
 from __future__ import annotations
@@ -20,43 +19,44 @@ import scipy.special
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-# Temperatures are looked for within a factor of e^5 of 1.
-LARGEST_LOG_TEMPERATURE = 5.0
+# Temperatures are searched between e^-5 and e^5.
+MAX_LOG_TEMPERATURE = 5.0
 
 
 def log_loss(scores: Array, codes: Indices) -> Array:
-    """Mean negative log-probability of the true classes, of each (m, C) in an array of scores.
+    """Mean negative log-probability of the true classes, for scores (..., m, C).
 
-    Nodes of unknown class (-1) are left out; without any other, it is 0.
+    Nodes of unknown class (-1) are left out; it is 0 if no others remain.
     """
     known = np.flatnonzero(codes >= 0)
     if len(known) == 0:
         return np.zeros(scores.shape[:-2])
-    kept = scores[..., known, :].astype(np.float64)
-    chosen = kept[..., np.arange(len(known)), codes[known]]
-    return np.asarray((scipy.special.logsumexp(kept, axis=-1) - chosen).mean(axis=-1))
+    scores = scores[..., known, :].astype(np.float64)
+    true = scores[..., np.arange(len(known)), codes[known]]
+    return np.asarray((scipy.special.logsumexp(scores, axis=-1) - true).mean(axis=-1))
 
 
 def best_temperature(scores: Array, codes: Indices) -> float:
     """Temperature t that minimises the log-loss of softmax(scores / t).
 
-    As in Platt's scaling, m nodes are no reason to be surer than m + 2: each counts for its class
-    with (m + 1) / (m + 2), and for all classes alike with the rest. Without any node, it is 1.
+    Targets are smoothed as in Platt scaling, so that m correct nodes do not give certainty: a
+    node's true class has weight (m + 1) / (m + 2), and the rest is uniform over classes. Without
+    any node, the temperature is 1.
     """
     known = codes >= 0
     if not known.any():
         return 1.0
     scores, codes = scores[known].astype(np.float64), codes[known]
-    doubt = 1 / (len(codes) + 2)
+    smoothing = 1 / (len(codes) + 2)
 
     def loss(log_t: float) -> float:
-        cooled = scores / np.exp(log_t)
-        uniform = (scipy.special.logsumexp(cooled, axis=1) - cooled.mean(axis=1)).mean()
-        return float((1 - doubt) * log_loss(cooled, codes) + doubt * uniform)
+        scaled = scores / np.exp(log_t)
+        uniform = (scipy.special.logsumexp(scaled, axis=1) - scaled.mean(axis=1)).mean()
+        return float((1 - smoothing) * log_loss(scaled, codes) + smoothing * uniform)
 
     found = scipy.optimize.minimize_scalar(
         loss,
-        bounds=(-LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE),
+        bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE),
         method="bounded",
     )
     return float(np.exp(found.x))
@@ -71,7 +71,7 @@ def expected_calibration_error(
     ----------
     probabilities : array of shape (m, C)
     codes : array of shape (m,)
-        Position of the true class of each node among the columns.
+        Index of the true class of each node.
     bins : int
         Number of bins; 15 is customary.
 
@@ -82,7 +82,7 @@ def expected_calibration_error(
     """
     P = np.asarray(probabilities, dtype=np.float64)
     confidence = P.max(axis=1)
-    right = P.argmax(axis=1) == np.asarray(codes)
-    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    gaps = np.bincount(place, weights=confidence - right, minlength=bins)
+    correct = P.argmax(axis=1) == np.asarray(codes)
+    bin_index = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(bin_index, weights=confidence - correct, minlength=bins)
     return float(np.abs(gaps).sum() / len(P))

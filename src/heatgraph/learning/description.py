@@ -1,17 +1,17 @@
-"""What a graph is like, and whether diffusion is likely to help on it.
+"""Descriptive statistics of a graph, and whether diffusion is likely to help on it.
 
-Diffusion makes neighbours alike, so it helps where neighbours belong together. Two numbers tell,
-both 0 if edges fell anywhere and 1 if they only joined like to like:
+Diffusion makes neighbours similar, so it helps if neighbours share their labels. Two numbers
+measure that, both 0 for random edges and 1 if every edge joins two nodes that are alike:
 
     homophily  = (h - c) / (1 - c),
 
-where h is the share of edges between labelled nodes whose ends have the same label and c what it
-would be by chance, sum_k (d_k / d)^2 with d_k the labelled ends of class k; and
+where h is the share of edges between labelled nodes whose ends have the same label and c its
+expectation for random edges, sum_k (d_k / d)^2 with d_k the number of labelled ends of class k; and
 
     agreement  = sum_edges (x_u - m)(x_v - m)^T / sum_edges (|x_u - m|^2 + |x_v - m|^2) / 2,
 
-the correlation of features across edges, with m their mean over the ends of edges. Self-loops do
-not count in either.
+the correlation of features across edges, with m their mean over the ends of edges. Both leave out
+self-loops.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels
 from heatgraph.theory import Spectrum, spectrum
 
-# Agreement of features is measured on so many edges.
+# Agreement is estimated on a sample of this many directed edges, if there are more.
 SAMPLED_EDGES = 20_000
-# Fewer edges between labelled nodes than this say little.
-FEW_EDGES = 30
-# Homophily or agreement above the first helps; homophily below the second does not. (Features that
-# do not agree may still do so once their noise is averaged out.)
-HELPS, HARDLY = 0.1, 0.05
-# Eigenvalues are computed to about this.
+# Homophily needs at least this many edges between labelled nodes to decide the verdict.
+MIN_LABELLED_EDGES = 30
+# Homophily or agreement above the first makes diffusion likely to help, homophily below the second
+# unlikely. (Low agreement does not: diffusion may average out the noise that hides it.)
+LIKELY_THRESHOLD, UNLIKELY_THRESHOLD = 0.1, 0.05
+# Tolerance of eigenvalues.
 SPECTRUM_TOL = 1e-3
 
 Verdict = Literal["likely", "unlikely", "unclear"]
@@ -41,10 +41,11 @@ Verdict = Literal["likely", "unlikely", "unclear"]
 
 @dataclass(frozen=True)
 class Homophily:
-    """How much more often than by chance the ends of an edge share a label.
+    """How much more often than at random the ends of an edge share a label.
 
-    `share` of the `edges` between labelled nodes do, and `chance` would by chance; `value` is the
-    homophily of the module's docstring, and `error` its standard error.
+    `share` is the share of the `edges` between labelled nodes whose ends do, `chance` its
+    expectation for random edges, `value` the homophily (share - chance) / (1 - chance), and
+    `error` its standard error.
     """
 
     edges: int
@@ -56,7 +57,7 @@ class Homophily:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a graph is like; None stands for what cannot be measured on it.
+    """Statistics of a graph; None for those that are undefined on it.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Statistics:
     homophily : Homophily or None
     agreement : float or None
     verdict : {"likely", "unlikely", "unclear"}
-        Whether diffusion will help.
+        Whether diffusion is likely to help.
     reason : str
     """
 
@@ -94,7 +95,7 @@ class Statistics:
 
 
 def describe(graph: Graph, y: Any = None) -> Statistics:
-    """Measure what a graph is like, and say whether diffusion is likely to help on it.
+    """Measure statistics of a graph, and judge whether diffusion is likely to help on it.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def describe(graph: Graph, y: Any = None) -> Statistics:
         unlabelled = graph.num_nodes - len(known)
         homophily = _homophily(graph, codes)
     agreement = _agreement(graph)
-    verdict, reason = _advice(graph, homophily, agreement)
+    verdict, reason = _verdict(graph, homophily, agreement)
     return Statistics(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
@@ -155,6 +156,7 @@ def _edges(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def _homophily(graph: Graph, codes: npt.NDArray[np.int64]) -> Homophily | None:
+    """Homophily by class indices (n,), -1 for unlabelled; None without edges or with one class."""
     src, dst = _edges(graph)
     labelled = (codes[src] >= 0) & (codes[dst] >= 0)
     src, dst = src[labelled], dst[labelled]
@@ -166,13 +168,14 @@ def _homophily(graph: Graph, codes: npt.NDArray[np.int64]) -> Homophily | None:
     chance = float(ends @ ends)
     if chance == 1:
         return None
-    # As if one more edge had joined like to like, and one not: a few edges are no proof.
+    # Add one edge of either kind (Laplace smoothing), so that few edges keep a standard error.
     smoothed = (share * edges + 1) / (edges + 2)
     error = float(np.sqrt(smoothed * (1 - smoothed) / edges)) / (1 - chance)
     return Homophily(edges, share, chance, (share - chance) / (1 - chance), error)
 
 
 def _agreement(graph: Graph) -> float | None:
+    """Correlation of features across edges; None without edges or with constant features."""
     X = graph.features
     src, dst = _edges(graph)
     if X is None or len(src) == 0:
@@ -199,22 +202,22 @@ def _spectrum(graph: Graph) -> Spectrum | None:
         return None
 
 
-def _advice(
+def _verdict(
     graph: Graph, homophily: Homophily | None, agreement: float | None
 ) -> tuple[Verdict, str]:
     if graph.num_edges == graph.num_self_loops:
         return "unlikely", "there are no edges to diffuse along."
     few = "too few edges join labelled nodes to tell by labels"
-    if homophily is not None and homophily.edges >= FEW_EDGES:
+    if homophily is not None and homophily.edges >= MIN_LABELLED_EDGES:
         found = (
             f"of {homophily.edges:,} edges between labelled nodes, {homophily.share:.0%} join the "
             f"same label, where chance would give {homophily.chance:.0%}"
         )
-        if homophily.value - 2 * homophily.error > HELPS:
+        if homophily.value - 2 * homophily.error > LIKELY_THRESHOLD:
             return "likely", f"{found}."
-        if homophily.value + 2 * homophily.error < HARDLY:
+        if homophily.value + 2 * homophily.error < UNLIKELY_THRESHOLD:
             return "unlikely", f"{found}: neighbours do not belong together."
         few = found
-    if agreement is not None and agreement > HELPS:
+    if agreement is not None and agreement > LIKELY_THRESHOLD:
         return "likely", f"features of neighbours agree (correlation {agreement:.2f}); {few}."
     return "unclear", f"{few}; `heatgraph tune` compares T = 0, no diffusion, with T > 0."

@@ -1,15 +1,14 @@
-"""Why a node got its score: exact shares of source nodes, features and pairs of the two.
+"""Exact decomposition of a node's score into shares of source nodes, features and their pairs.
 
 The score of node v for a class with weights theta and bias b is
 
     score = b + sum_u sum_j r(S)[v, u] x_uj theta_j,
 
-where x are the scaled features. So each pair of a source node u and a feature j has a share in it,
-and summed over j or over u these are the shares of nodes and of features. All of them add up to the
-score. They take one row of the kernel r(S), which is one diffusion of one column.
+where x are the scaled features. Each term is the share of a pair of source node u and feature j;
+sums over j and over u are the shares of nodes and of features. With the bias, each kind of shares
+adds up to the score. One row of the kernel r(S) is needed, the diffusion of one column.
 
-Without features each node is its own feature, x_uj = [u = j], and a source node is the only one in
-its pair.
+Without features each node is its own feature, x_uj = [u = j], and there are shares of nodes only.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Pairs = tuple[Array, Array, Floats]  # source nodes, features, shares
 
-# Dense features are looked at in blocks of this size.
+# Entries of dense features per block.
 BLOCK_ENTRIES = 1 << 22
 
 
@@ -39,7 +38,7 @@ class Explanation:
     Attributes
     ----------
     node, label
-        What is explained.
+        The node and the class whose score is explained.
     score, bias : float
         ``score == bias + node_shares.sum() == bias + feature_shares.sum()``, to rounding.
     probability : float
@@ -92,12 +91,12 @@ def explain(
     probability: float,
     top: int,
 ) -> Explanation:
-    """Share out a score among the features and nodes of a graph.
+    """Decompose a score into shares of the nodes and features of a graph.
 
     `kernel_row` (n,) is the node's row of r(S), and `theta` (d,) the weights of the score.
     """
     names = graph.names
-    called = np.array(graph.feature_names or range(graph.num_features), dtype=object)
+    feature_names = np.array(graph.feature_names or range(graph.num_features), dtype=object)
     if graph.features is None:
         by_node, by_feature, pairs = kernel_row * theta, None, _no_pairs()
     else:
@@ -111,15 +110,15 @@ def explain(
         node_shares=by_node,
         feature_shares=by_feature,
         nodes=_records(top, by_node, node=names),
-        features=[] if by_feature is None else _records(top, by_feature, feature=called),
-        pairs=_records(top, pairs[2], node=names[pairs[0]], feature=called[pairs[1]]),
+        features=[] if by_feature is None else _records(top, by_feature, feature=feature_names),
+        pairs=_records(top, pairs[2], node=names[pairs[0]], feature=feature_names[pairs[1]]),
     )
 
 
 def _shares(
     X: Any, scaling: Scaling, kernel_row: Floats, theta: Floats, top: int
 ) -> tuple[Floats, Floats, Pairs]:
-    """Shares of nodes (n,) and features (d,), and the largest of pairs."""
+    """Shares of nodes (n,) and features (d,), and the `top` largest shares of pairs."""
     by_node, by_feature = np.empty(len(kernel_row)), np.zeros(len(theta))
     pairs = _no_pairs()
     step = BLOCK_ROWS if sp.issparse(X) else max(1, BLOCK_ENTRIES // len(theta))
@@ -130,11 +129,11 @@ def _shares(
         values = kernel_row[u] * rows.data * theta[j]
         by_node[block] = np.bincount(rows.row, weights=values, minlength=rows.shape[0])
         by_feature += np.bincount(j, weights=values, minlength=len(theta))
-        kept = _largest(values, top)
-        found = zip(pairs, (u[kept], j[kept], values[kept]), strict=True)
-        u, j, values = (np.concatenate(parts) for parts in found)
-        kept = _largest(values, top)
-        pairs = u[kept], j[kept], values[kept]
+        block_top = _largest(values, top)
+        block_pairs = u[block_top], j[block_top], values[block_top]
+        u, j, values = map(np.concatenate, zip(pairs, block_pairs, strict=True))
+        largest = _largest(values, top)
+        pairs = u[largest], j[largest], values[largest]
     return by_node, by_feature, pairs
 
 
@@ -143,15 +142,15 @@ def _no_pairs() -> Pairs:
 
 
 def _records(top: int, values: Floats, **names: Array) -> list[dict[str, Any]]:
-    """The largest shares, with the names of what has them."""
-    kept = _largest(values, top)
-    columns = {key: array[kept].tolist() for key, array in names.items()}
-    columns["share"] = values[kept].tolist()
+    """The `top` largest shares as dictionaries, with the given columns of names."""
+    largest = _largest(values, top)
+    columns = {key: array[largest].tolist() for key, array in names.items()}
+    columns["share"] = values[largest].tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _largest(values: Floats, top: int) -> npt.NDArray[np.int64]:
-    """Positions of the largest by magnitude, largest first, zeros left out."""
+    """Indices of the `top` largest values by magnitude, largest first, without zeros."""
     size = np.abs(values)
     found = np.arange(len(size))
     if top < len(size):

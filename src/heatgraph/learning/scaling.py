@@ -1,19 +1,19 @@
 """Scaling of features before they diffuse.
 
-A scaling learns what it needs from the training nodes alone and then treats each row by itself, so
-nothing leaks from other nodes, and other graphs with the same features can be scaled alike:
+A scaling is fitted to the training nodes alone and then transforms each row on its own: nothing
+leaks from other nodes, and other graphs with the same features are scaled in the same way.
 
 ==============  ====================================================================================
-"none"          features as they are
+"none"          no change
 "rows"          each row divided by its sum, as the paper does on citation graphs
 "sqrt"          the square roots of "rows": rows of unit length, in which frequent words weigh less
 "idf"           inverse document frequencies, then "rows"
 "idf-sqrt"      inverse document frequencies, then "sqrt"
-"standard"      each column less its mean, divided by its deviation, as the paper does on Reddit
+"standard"      zero mean and unit variance of each column, as the paper does on Reddit
 ==============  ====================================================================================
 
-"rows" and its kin want features >= 0, and leave a row of zeros as it is. Sparse features stay
-sparse, for which reason "standard" divides their columns but takes no mean away.
+All but "none" and "standard" scale by row: they need features >= 0 and keep rows of zeros. Sparse
+features stay sparse, so "standard" divides their columns by the deviation but does not centre them.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ Array = npt.NDArray[Any]
 
 BY_ROW = ("rows", "sqrt", "idf", "idf-sqrt")
 SCALINGS = ("none", *BY_ROW, "standard")
-# Dense features with no more than this share of nonzeros are taken for counts or words.
-WORDY = 0.25
+# Dense features with at most this share of nonzeros are treated as words or counts.
+MAX_WORD_DENSITY = 0.25
 BLOCK_ROWS = 1 << 14
 
 
 def candidate_scalings(X: Any, train: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Name the scalings that suit features, the paper's choice first.
+    """Names of the scalings that suit features, the paper's choice first.
 
-    Words and counts (sparse, not negative) are scaled by row, anything else is standardised.
+    Words and counts (sparse features >= 0) are scaled by row, all others standardised.
     """
     if X is None:
         return ("none",)
     values = X.data if sp.issparse(X) else X
-    wordy = sp.issparse(X) or np.count_nonzero(X[train]) <= WORDY * X[train].size
-    if wordy and (values.size == 0 or values.min() >= 0):
+    is_sparse = sp.issparse(X) or np.count_nonzero(X[train]) <= MAX_WORD_DENSITY * X[train].size
+    if is_sparse and (values.size == 0 or values.min() >= 0):
         return BY_ROW
     return ("standard",)
 
 
 def check_scaling(name: Any) -> None:
-    """Refuse what is not the name of a scaling, or "auto"."""
+    """Raise `InputError` unless `name` is a scaling or "auto"."""
     if not isinstance(name, str) or name not in (*SCALINGS, "auto"):
         listed = ", ".join(map(repr, ("auto", *SCALINGS)))
         raise InputError(f"feature_scaling must be one of {listed}. Got {name!r}.")
@@ -59,10 +59,10 @@ def check_scaling(name: Any) -> None:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A scaling by name, with what it learned: x -> finish(x * factor - shift).
+    """A fitted scaling: x -> normalise(x * factor - shift).
 
-    `factor` and `shift` (d,) are None where a scaling has none; `finish` is what "rows" and "sqrt"
-    do to a row.
+    `factor` and `shift` (d,) are None if the scaling has none; `normalise` divides a row by its sum
+    and takes square roots, as the name says.
     """
 
     name: str
@@ -71,13 +71,13 @@ class Scaling:
 
     @classmethod
     def learn(cls, name: str, X: Any, train: npt.NDArray[np.int64]) -> Scaling:
-        """Take statistics from the rows `train` of features X."""
+        """Fit to the rows `train` of features X (n, d)."""
         if X is None or name in ("none", "rows", "sqrt"):
             return cls(name if X is not None else "none")
         rows = X[train].astype(np.float64)
         n = len(train)
         if name == "standard":
-            # Divided by the largest first, so that no square can overflow.
+            # Divide by the largest entry first, so that squares cannot overflow.
             peak = np.asarray(
                 abs(rows).max(axis=0).todense() if sp.issparse(rows) else np.abs(rows).max(axis=0)
             ).ravel()
@@ -86,7 +86,7 @@ class Scaling:
             mean = np.asarray(rows.mean(axis=0)).ravel()
             if sp.issparse(rows):
                 variance = np.asarray((rows**2).mean(axis=0)).ravel() - mean**2
-                # What is left of a constant column by cancellation is no deviation.
+                # A constant column has a variance of rounding errors.
                 variance[variance <= 1e-12 * mean**2] = 0
             else:
                 variance = rows.var(axis=0)
@@ -97,20 +97,20 @@ class Scaling:
         return cls(name, np.log((1 + n) / (1 + occurrences)) + 1)
 
     def check(self, num_features: int) -> None:
-        """Refuse statistics that do not go with the name, such as a file may contain."""
+        """Raise ValueError if statistics, read from a file, contradict the name or the features."""
         if self.name not in SCALINGS:
             raise ValueError(f"{self.name!r} is no scaling")
         needed = self.name == "standard" or self.name.startswith("idf")
         if (self.factor is not None) != (needed and num_features > 0):
-            raise ValueError("a scaling lacks its factors, or has some that it needs not")
+            raise ValueError(f"factors are missing or superfluous for the scaling {self.name!r}")
         for statistic in (self.factor, self.shift):
             if statistic is not None and (
                 statistic.shape != (num_features,) or not np.isfinite(statistic).all()
             ):
-                raise ValueError("statistics of a scaling are not what they should be")
+                raise ValueError("statistics of a scaling must be finite, one per feature")
 
     def apply(self, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Scale features (n, d), sparse or dense, into new ones of `dtype`."""
+        """Scaled copy of features (n, d), sparse or dense, in `dtype`."""
         if sp.issparse(X):
             scaled = self._rows(X, 0, dtype)
             _check_overflow(scaled.data)
@@ -123,7 +123,7 @@ class Scaling:
         return scaled
 
     def times(self, X: Any, weights: Array) -> Array:
-        """Multiply scaled features by weights (d, c), without keeping them."""
+        """Product (n, c) of scaled features and weights (d, c), in blocks of rows."""
         product = np.empty((X.shape[0], weights.shape[1]), dtype=weights.dtype)
         for start in range(0, len(product), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
@@ -133,7 +133,7 @@ class Scaling:
         return product
 
     def _rows(self, X: Any, start: int, dtype: np.dtype[Any]) -> Any:
-        """Scale some rows, the first of which is row `start`. What overflows becomes infinite."""
+        """Scale a block of rows that begins at row `start`; overflow gives infinities."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not sp.issparse(X):
                 return self._dense_rows(X, start).astype(dtype)
@@ -142,7 +142,7 @@ class Scaling:
                 X.data *= self.factor.astype(dtype)[X.indices]
             if self.name in BY_ROW:
                 self._check_not_negative(X, start)
-                X.data *= np.repeat(_shares(X).astype(dtype), np.diff(X.indptr))
+                X.data *= np.repeat(_inverse_row_sums(X).astype(dtype), np.diff(X.indptr))
             return X.sqrt() if self.name.endswith("sqrt") else X
 
     def _dense_rows(self, X: Array, start: int) -> Array:
@@ -152,7 +152,7 @@ class Scaling:
             X = X - self.shift
         if self.name in BY_ROW:
             self._check_not_negative(X, start)
-            X = X * _shares(X)[:, np.newaxis]
+            X = X * _inverse_row_sums(X)[:, np.newaxis]
         return np.sqrt(X) if self.name.endswith("sqrt") else X
 
     def _check_not_negative(self, X: Any, start: int) -> None:
@@ -167,11 +167,11 @@ class Scaling:
         )
 
 
-def _shares(X: Any) -> npt.NDArray[np.float64]:
-    """One over the sum of each row, and 0 for a row of zeros."""
+def _inverse_row_sums(X: Any) -> npt.NDArray[np.float64]:
+    """1 / sum of each row, and 0 for a row of zeros."""
     sums = np.asarray(X @ np.ones(X.shape[1]))
-    shares: npt.NDArray[np.float64] = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
-    return shares
+    inverse: npt.NDArray[np.float64] = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
+    return inverse
 
 
 def _check_overflow(values: Array) -> None:

@@ -1,8 +1,8 @@
-"""Diffusion as a scikit-learn transformer, for those who bring their own classifier.
+"""Diffusion as a scikit-learn transformer, for pipelines with any classifier.
 
-Two ways to use it. Given a graph, it transforms *nodes*, so that a pipeline can be fitted to some
-nodes, predict others, and be cross-validated or searched like any other; without one, it transforms
-whole graphs into arrays of features.
+With a graph as parameter it transforms *node indices* into diffused features (m, d), so that a
+pipeline can be fitted to some nodes, predict others, and be cross-validated like any other. Without
+one, it transforms whole graphs into arrays (n, d).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     T, K, scheme, self_loops, tol, dtype, n_threads, memory_budget
         As in `heatgraph.diffuse`.
     feature_scaling : {"none", "auto", "rows", "sqrt", "idf", "idf-sqrt", "standard"}
-        What is done to features first, with statistics of the nodes that it is fitted to.
+        Preprocessing of features before they diffuse, fitted to the nodes given to `fit`.
     graph : Graph, optional
-        If given, what is fitted and transformed are nodes of it, as indices; clones share it.
-        Otherwise it is graphs.
+        If given, `fit` and `transform` take indices of its nodes, and clones share it; otherwise
+        they take graphs.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.graph = graph
 
     def fit(self, X: Any, y: Any = None) -> GraphDiffusion:
-        """Learn the statistics of a scaling, if it has any.
+        """Fit the feature scaling.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def transform(self, X: Any) -> Array:
-        """Give diffused features, of shape (n, d) for a graph or (m, d) for m nodes."""
+        """Diffused features, of shape (n, d) for a graph or (m, d) for m nodes."""
         check_is_fitted(self)
         graph, nodes = self._read(X)
         columns = graph.num_features or graph.num_nodes
@@ -126,11 +126,11 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []  # it is `dtype` that decides
+        tags.transformer_tags.preserves_dtype = []  # the parameter `dtype` decides
         return tags
 
     def _read(self, X: Any) -> tuple[Graph, npt.NDArray[np.int64] | None]:
-        """Read a graph, or nodes of the one that was given."""
+        """The graph to transform, and the nodes if `X` are nodes of the parameter `graph`."""
         if isinstance(X, Graph):
             return X, None
         if self.graph is None:
