@@ -26,7 +26,7 @@ test-fast: .venv/dev
 # What `make test` skips: tests that need torch or the Planetoid files.
 test-extras: .venv/extras
 	$(BIN)/mypy
-	$(PYTEST) -m "torch or planetoid"
+	COVERAGE_OMIT=none $(PYTEST) -m "torch or planetoid" --cov=heatgraph.baselines.gnn
 
 # The numerical tests with the BLAS kernels of other processors.
 test-processors: .venv/dev

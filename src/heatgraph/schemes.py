@@ -4,32 +4,28 @@ Features obey the graph heat equation dX/dt = -L X. Its solution, and every appr
 X_T = r(S) X for a scalar response r, so a scheme is a small frozen dataclass that knows its
 response. :mod:`heatgraph.diffusion` applies r(S) to features.
 
-Symbols, here and in the whole package
---------------------------------------
-========== ============ ==========================================================================
-symbol     shape        meaning
-========== ============ ==========================================================================
-``n``                   nodes
-``d``                   features (columns of X)
-``C``                   classes
-``M``                   schemes that are applied together
-``R``                   requested rows (nodes), in shapes; as a matrix, see below
-``w``                   columns of a panel, the block of columns that is diffused at a time
-``A``      (n, n)       adjacency; A~ is A + I, or A where self-loops are off
-``D~``     (n, n)       diagonal of the row sums of A~, the degrees
-``S``      (n, n)       D~^(-1/2) A~ D~^(-1/2), the normalised adjacency, eigenvalues s in [-1, 1]
-``L``      (n, n)       I - S, the normalised Laplacian, eigenvalues x = 1 - s in [0, 2]
-``R``      (n, n)       D~^(1/2) of an unweighted graph, else I: scales S to P
-``P``      (n, n)       R^(-1) S R, what the kernels multiply by; r(S) = R r(P) R^(-1)
-``X``      (n, d)       features; X_T = r(S) X are the features after diffusion
-``Theta``  (d, C)       weights of the linear classifier that reads X_T
-``T``                   terminal time, finite and >= 0
-``K``                   number of steps, an integer >= 1 (0 only with T = 0)
-``delta``               step size T/K
-``z``                   -delta x, what one step of an integrator is a polynomial in
-``r(s)``                response of a scheme
-``c_k``                 Chebyshev coefficients of a response: r(s) = sum_k c_k T_k(s)
-========== ============ ==========================================================================
+Symbols, here and in the whole package:
+
+    n                nodes
+    d                features (columns of X)
+    C                classes
+    M                schemes that are applied together
+    R                requested rows (nodes), in shapes; as a matrix, see below
+    w                columns of a panel, the block of columns that is diffused at a time
+    A       (n, n)   adjacency; A~ is A + I, or A where self-loops are off
+    D~      (n, n)   diagonal of the row sums of A~, the degrees
+    S       (n, n)   D~^(-1/2) A~ D~^(-1/2), the normalised adjacency, eigenvalues s in [-1, 1]
+    L       (n, n)   I - S, the normalised Laplacian, eigenvalues x = 1 - s in [0, 2]
+    R       (n, n)   D~^(1/2) of an unweighted graph, else I: scales S to P
+    P       (n, n)   R^(-1) S R, what the kernels multiply by; r(S) = R r(P) R^(-1)
+    X       (n, d)   features; X_T = r(S) X are the features after diffusion
+    Theta   (d, C)   weights of the linear classifier that reads X_T
+    T                terminal time, finite and >= 0
+    K                number of steps, an integer >= 1 (0 only with T = 0)
+    delta            step size T/K
+    z                -delta x, what one step of an integrator is a polynomial in
+    r(s)             response of a scheme
+    c_k              Chebyshev coefficients of a response: r(s) = sum_k c_k T_k(s)
 
 Adding a scheme
 ---------------

@@ -48,26 +48,6 @@ class TestReadSummary:
         assert summary["features"] == 0
 
 
-class TestPartition:
-    def test_without_a_split(self):
-        graph, labels = planted()
-        assert Dataset("any", graph, labels).partition() == (None, None, None)
-
-    def test_unlabelled_test_nodes_are_left_out(self):
-        reading = read_tables(NODES, EDGES, TableOptions())
-        train, val, test = reading.dataset.partition()
-        assert train.tolist() == [0, 1]
-        assert val.tolist() == [2]
-        assert test is None
-
-    def test_an_empty_part_is_none(self):
-        graph, labels = planted()
-        split = Split(np.arange(10), np.arange(0), np.arange(20, 30))
-        _, val, test = Dataset("any", graph, labels, {"s": split}).partition()
-        assert val is None
-        assert test.tolist() == list(range(20, 30))
-
-
 class TestFitSummary:
     def fitted(self, data, **settings):
         train, val, _ = data.partition()

@@ -2,7 +2,7 @@
 
 One set of Chebyshev vectors serves all values of T, only the rows of labelled nodes are diffused,
 and all weight decays are fitted in one batch, so that hundreds of settings cost little more than a
-few. No labels are read but those of training and validation nodes. `_plateau` chooses among the
+few. No labels are read but those of training and validation nodes. `_selection_rule` chooses among the
 results.
 """
 
@@ -26,8 +26,13 @@ from heatgraph.diffusion import diffuse_many
 from heatgraph.errors import CollapseWarning, InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._featureless import empirical_kernel_map, has_kernel_map, node_weights
-from heatgraph.learning._plateau import ValidationResult, heaviest_group, plateau_center, rank
 from heatgraph.learning._search_space import SchemeFamily, SearchSpace, Setting
+from heatgraph.learning._selection_rule import (
+    ValidationResult,
+    heaviest_group,
+    plateau_center,
+    rank,
+)
 from heatgraph.learning._softmax_regression import (
     SoftmaxFit,
     SoftmaxRegression,
@@ -147,7 +152,7 @@ class NodeClassificationTask:
 def search(
     task: NodeClassificationTask, space: SearchSpace, progress: Progress | None = None
 ) -> tuple[Setting, list[ValidationResult]]:
-    """Evaluate the settings of `space` and choose one, by the rule of `_plateau`.
+    """Evaluate the settings of `space` and choose one, by the rule of `_selection_rule`.
 
     If T is "auto", the grid is extended while its largest T is the best, and then refined around
     the centre of the plateau. Returns the chosen setting and all results.

@@ -28,7 +28,6 @@ from heatgraph.errors import ConvergenceWarning, InputError, StabilityWarning, w
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
-from heatgraph.learning._plateau import ValidationResult
 from heatgraph.learning._search import (
     NodeClassificationTask,
     Progress,
@@ -36,6 +35,7 @@ from heatgraph.learning._search import (
     search,
 )
 from heatgraph.learning._search_space import SearchSpace, Setting
+from heatgraph.learning._selection_rule import ValidationResult
 from heatgraph.learning._serialization import (
     FittedModel,
     deserialize_model,

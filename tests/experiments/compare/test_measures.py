@@ -62,7 +62,8 @@ def test_measure(method, data, monkeypatch):
         pytest.skip(f"{method} needs the extra {METHODS[method].extra}")
     network = method.removesuffix("-pyg")
     if method in MEASURED_NETWORKS:
-        monkeypatch.setitem(RECIPES, network, replace(RECIPES[network], epochs=40))
+        brief = replace(RECIPES[network].default, epochs=40)
+        monkeypatch.setitem(RECIPES, network, replace(RECIPES[network], default=brief))
     result = measure(Job(method, data, threads=1), silent)
     assert result["accuracy"] > 0.4
     assert result["fit_seconds"] > 0

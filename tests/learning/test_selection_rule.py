@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatgraph as hg
-from heatgraph.learning._plateau import ValidationResult, heaviest_group, plateau_center
 from heatgraph.learning._search_space import SearchSpace, Setting
+from heatgraph.learning._selection_rule import ValidationResult, heaviest_group, plateau_center
 
 
 def result(T, decay, accuracy, loss=1.0, **setting):
