@@ -2,8 +2,8 @@
 
 One set of Chebyshev vectors serves all values of T, only the rows of labelled nodes are diffused,
 and all weight decays are fitted in one batch, so that hundreds of settings cost little more than a
-few. No labels are read but those of training and validation nodes. `_selection_rule` chooses among the
-results.
+few. No labels are read but those of training and validation nodes. `_selection_rule` chooses among
+the results.
 """
 
 from __future__ import annotations
