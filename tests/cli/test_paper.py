@@ -23,11 +23,11 @@ def test_an_experiment_from_end_to_end(run, tmp_path):
     assert names == ["figures", "report.html", "report.md", RESULTS_FILE]
     assert "theorem2 (1 of 1): 2 of 2 entries" in done.out
     assert "Runge–Kutta, with self-loops" in done.out
-    assert "2 entries run, 0 reused." in done.out
+    assert "2 runs, 0 reused." in done.out
     assert str(folder.relative_to(tmp_path) / "report.html") in done.out
 
     again = run("paper", "theorem2", "--quick")
-    assert "0 entries run, 2 reused." in again.out
+    assert "0 runs, 2 reused." in again.out
     over = run("paper", "theorem2", "--quick", "--again", "-q")
     assert (over.code, over.out) == (0, "")
     assert len(json.loads((folder / RESULTS_FILE).read_text())["runs"]) == 2

@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from processes import start
 
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
-from heatgraph._engine import checkpoint
-from heatgraph._engine import reordering as locality
+from heatgraph._engine import checkpoint, reordering
 from heatgraph._engine.panels import PanelDiffusion
 from heatgraph.errors import CollapseWarning, InputError
 
@@ -134,7 +133,7 @@ class TestFiles:
     @pytest.mark.parametrize("reorder", [False, True])
     @pytest.mark.parametrize("place", ["file", "array"])
     def test_memory_is_as_planned(self, tmp_path, monkeypatch, place, reorder, T):
-        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        monkeypatch.setattr(reordering, "MIN_LOCALITY_GAIN", -1)
         graph = make(n=20_000, d=64)
         options = {"reorder": reorder, "n_threads": 1}
         diffuse(graph.subgraph(range(50)), 3.0, **options)  # compiles
@@ -253,7 +252,7 @@ class TestResuming:
         assert_array_equal(diffuse(graph, 4.0, out=path), diffuse(graph, 4.0))
 
     def test_a_permutation_cached_meanwhile_changes_nothing(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(locality, "WORTHWHILE", -1)
+        monkeypatch.setattr(reordering, "MIN_LOCALITY_GAIN", -1)
         graph, path = make(), tmp_path / "X.npy"
         options = {"out": path, "reorder": True, "memory_budget": 3 * BUDGET}
         with monkeypatch.context() as patch:

@@ -47,10 +47,9 @@ def in_lockstep(monkeypatch):
     """
     recur, barrier = kernels.recur, threading.Barrier(2, timeout=60)
 
-    def wait_and_recur(P, start, stop, *args):
-        if start < stop:  # not when it is compiled
-            barrier.wait()
-        recur(P, start, stop, *args)
+    def wait_and_recur(P, step, accumulators, rows, tile):
+        barrier.wait()
+        recur(P, step, accumulators, rows, tile)
 
     monkeypatch.setattr(kernels, "recur", wait_and_recur)
 

@@ -95,6 +95,6 @@ def thread_count(n_threads: int | None) -> int:
     """
     if n_threads is not None:
         return positive_integer(n_threads, "n_threads")
-    import joblib  # type: ignore[import-untyped]
+    import joblib
 
     return int(joblib.cpu_count())

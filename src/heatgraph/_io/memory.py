@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from heatgraph._io.formatting import format_bytes
 from heatgraph.errors import InputError, MemoryBudgetError

@@ -192,7 +192,7 @@ def _order(tensors: dict[str, Array], n: int) -> Array:
     """The permutation of the nodes, validated."""
     order = _array(tensors, "order", [index_dtype(n)], (n,))
     if order.min() < 0 or order.max() >= n or np.bincount(order, minlength=n).max() > 1:
-        raise ValueError("order must name each node once")
+        raise ValueError("order must contain each node once")
     return order
 
 

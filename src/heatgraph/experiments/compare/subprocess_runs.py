@@ -43,9 +43,10 @@ def run_in_subprocess(job: Job, report: Progress) -> dict[str, Any]:
             parent_end.send(job)
         return _receive_result(parent_end, process, report)
     finally:
-        if process.is_alive():
+        # Without a pid, a signal interrupted the start; the child then ends when its pipe closes.
+        if process.pid is not None:
             process.kill()
-        process.join()
+            process.join()
         parent_end.close()
 
 
