@@ -51,6 +51,12 @@ def test_require_memory(monkeypatch):
 
 
 class TestMemoryLimit:
+    @pytest.fixture(autouse=True)
+    def read_anew(self):
+        memory_limit.cache_clear()
+        yield
+        memory_limit.cache_clear()
+
     def test_is_at_most_the_physical_memory(self):
         assert 1e8 < memory_limit() <= psutil.virtual_memory().total
 

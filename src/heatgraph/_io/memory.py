@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +51,12 @@ def require_memory(what: str, needed: float) -> None:
         )
 
 
+@cache
 def memory_limit() -> float:
-    """Bytes of physical memory, or of this process's container if its limit is lower."""
+    """Bytes of physical memory, or of this process's container if its limit is lower.
+
+    Read once per process: reading the files of all control groups takes as long as a small product.
+    """
     return min(float(psutil.virtual_memory().total), _cgroup_limit())
 
 
