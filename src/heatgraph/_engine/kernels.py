@@ -66,8 +66,12 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile as part of the kernels that call it."""
-    compiled: Callable[..., Any] = numba.njit(function)
+    """Compile as part of the kernels that call it.
+
+    Left to LLVM, functions with tuples of arrays are called once per row, and a product on a graph
+    that fits the cache takes half as long again.
+    """
+    compiled: Callable[..., Any] = numba.njit(inline="always")(function)
     return compiled
 
 
