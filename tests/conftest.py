@@ -23,12 +23,14 @@ NEAR = Path(__file__).parents[2] / "shared" / "data"
 
 # What a test may skip for lack of, by the marker that has `make test-extras` run it.
 EXTRAS = {"torch": "torch", "planetoid": "Planetoid files"}
+# Fixtures that imply a marker.
+MARKED_FIXTURES = {"planetoid_folder": "planetoid", "torch": "torch", "pyg": "torch"}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "planetoid_folder" in getattr(item, "fixturenames", ()):
-            item.add_marker("planetoid")
+        for fixture in MARKED_FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKED_FIXTURES[fixture])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -46,11 +46,11 @@ def dense(X, n):
 
 def check(graph, scheme, result, exact, dtype, **options):
     """The error is within the certificate, and what rounding may add."""
-    course = plan(graph, scheme=scheme, dtype=dtype, **options)
+    planned = plan(graph, scheme=scheme, dtype=dtype, **options)
     norm = np.linalg.norm(dense(graph.features, graph.num_nodes))
     schemes = scheme if isinstance(scheme, list) else [scheme]
     T = max(1 / s.alpha if isinstance(s, PersonalizedPageRank) else s.T for s in schemes)
-    allowed = course.error_bound + rounding(dtype, course.products, T)
+    allowed = planned.error_bound + rounding(dtype, planned.products, T)
     assert result.dtype == dtype
     assert np.linalg.norm(result - exact) <= allowed * norm
 
@@ -202,14 +202,14 @@ def test_the_plan_is_what_happens(monkeypatch):
             if options.get("method") == "steps" and isinstance(scheme, Heat):
                 continue
             calls.clear()
-            course = plan(graph, scheme=scheme, **options)
+            planned = plan(graph, scheme=scheme, **options)
             calls.clear()
             diffuse(graph, scheme=scheme, n_threads=1, **options)
             done = [args for args in calls if args[3][1] > args[3][0]]
-            assert len(done) == course.products * len(course.panels)
+            assert len(done) == planned.products * len(planned.panels)
             columns = sum(args[1].current.shape[1] for args in done)
             # The last panel may be wider than there are columns for.
-            assert 0 <= columns - course.products * course.columns < 16 * max(1, course.products)
+            assert 0 <= columns - planned.products * planned.columns < 16 * max(1, planned.products)
 
 
 def test_never_more_products_than_literal_steps():
@@ -313,12 +313,12 @@ class TestLargeTimes:
     def test_ones_stay_ones(self, scheme):
         graph = Graph(np.ones((58, 58)) - np.eye(58), np.ones((58, 1)))
         result = diffuse(graph, scheme=scheme)
-        course = plan(graph, scheme=scheme)
+        planned = plan(graph, scheme=scheme)
         assert result.dtype == np.float32
         T = min(getattr(scheme, "T", 0), 1e3)
-        assert np.abs(result - 1).max() <= course.error_bound + rounding(
+        assert np.abs(result - 1).max() <= planned.error_bound + rounding(
             np.float32, 0, T
-        ) + rounding(np.float64, course.products, 1e8)
+        ) + rounding(np.float64, planned.products, 1e8)
 
     def test_the_budget_knows(self):
         graph = random_graph()
@@ -404,9 +404,9 @@ class TestProgress:
         seen = []
         graph = random_graph(d=300)
         diffuse(graph, 4.0, n_threads=threads, progress=lambda *counts: seen.append(counts))
-        course = plan(graph, 4.0)
-        total = course.products * len(course.panels)
-        assert len(course.panels) > 1
+        planned = plan(graph, 4.0)
+        total = planned.products * len(planned.panels)
+        assert len(planned.panels) > 1
         assert seen == [(k + 1, total) for k in range(total)]
 
     def test_its_exception_stops_the_work(self):
@@ -518,9 +518,9 @@ class TestPubmed:
     SCHEME = Euler(6.0498, 900)
 
     def test_products(self, pubmed):
-        course = plan(pubmed.graph, scheme=self.SCHEME)
-        assert course.products <= 16
-        assert course.error_bound <= 1e-6
+        planned = plan(pubmed.graph, scheme=self.SCHEME)
+        assert planned.products <= 16
+        assert planned.error_bound <= 1e-6
 
     def test_rows_are_the_rows(self, pubmed):
         assert plan(pubmed.graph, scheme=self.SCHEME, rows=pubmed.split.train).side == "rows"

@@ -1,7 +1,7 @@
 """Validation of arguments that several packages share: arrays, indices, dtypes and counts.
 
-Functions named `check_...` return nothing; the others return the converted value. All raise
-`InputError`, with `name` as the name of the argument.
+Functions named `check_...` return nothing; the others return the converted value. Those with a
+parameter `name` raise `InputError` that names the argument.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def check_real(dtype: np.dtype[Any], name: str) -> None:
 
 
 def check_finite(matrix: Any, name: str) -> None:
-    """Check for NaN and infinity; the error names the first row and column, and the number."""
+    """Check for NaN and infinity; the error gives the first row and column, and the count."""
     count, first = 0, None
     values = matrix.data[:, np.newaxis] if sp.issparse(matrix) else matrix
     rows_per_check = max(1, _VALUES_PER_CHECK // max(1, values.shape[1]))

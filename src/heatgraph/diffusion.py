@@ -99,10 +99,12 @@ def diffuse(
         Precision of the result, and of the work, except that the work is done in float64 if T is so
         large that float32 would not be accurate enough.
     memory_budget : int or str, optional
-        Bytes, or a text such as "4GB", for everything beside the graph and its features. By default
-        the machine's memory. A diffusion that cannot fit raises an error before it starts.
+        Bytes, or a string such as "4GB", for everything beside the graph and its features. By
+        default all memory of the machine, or of the container if that is less. A diffusion that
+        cannot fit raises an error before it starts.
     n_threads : int, optional
-        By default one per core. The number does not change a bit of the result. (Products of
+        By default one per CPU that this process may use: affinity, a container's quota and
+        LOKY_MAX_CPU_COUNT count. The number does not change a bit of the result. (Products of
         kernel rows with dense features are computed by BLAS, which has its own threads.)
     reorder : bool, optional
         Whether to permute nodes so that neighbours are near each other in memory. The permutation
@@ -208,6 +210,8 @@ def plan(
     out: Array | str | Path | None = None,
 ) -> Plan:
     """Plan `diffuse` (or, with a list of schemes, `diffuse_many`) without computing anything.
+
+    Parameters are those of `diffuse`; `scheme` may be a list.
 
     Examples
     --------

@@ -30,7 +30,8 @@ Symbols, here and in the whole package:
 Adding a scheme
 ---------------
 Write one frozen dataclass and decorate it with `register`. The class carries every fact that other
-modules need, and the command line, the search, model files and the tests find it in `SCHEMES`:
+modules need. The command line, the search and the tests find it by `name` in `SCHEMES`, and model
+files by the name of its class:
 
 ``name``              how users choose it, such as "euler"; None if only as an object
 ``takes_K``           whether its arguments are (T, K), or T alone
@@ -104,10 +105,6 @@ class Scheme(ABC):
     def squared(self) -> Scheme | None:
         """The scheme whose response is r^2, or None if there is none."""
         return None
-
-    def to_record(self) -> dict[str, Any]:
-        """The class and the parameters as plain values, for JSON; see `scheme_from_record`."""
-        return {"kind": type(self).__name__, **vars(self)}
 
 
 AnyScheme = TypeVar("AnyScheme", bound=Scheme)
@@ -378,7 +375,7 @@ def scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Serialize a registered scheme to plain values, which `scheme_from_record` reads."""
     if _BY_CLASS_NAME.get(type(scheme).__name__) is not type(scheme):
         raise InputError(f"{scheme!r} cannot be written into a file: it is no scheme of heatgraph.")
-    return scheme.to_record()
+    return {"kind": type(scheme).__name__, **vars(scheme)}
 
 
 def scheme_from_record(record: dict[str, Any]) -> Scheme:

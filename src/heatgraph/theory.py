@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.diffusion import diffuse, diffuse_many
+from heatgraph.diffusion import TIGHTEST_TOLERANCE, diffuse, diffuse_many
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme, SteppedScheme
@@ -33,7 +33,7 @@ from heatgraph.schemes import Heat, Scheme, SteppedScheme
 Array = npt.NDArray[np.float64]
 
 # The tightest tolerance, so that measured errors are those of the scheme.
-_EXACT: dict[str, Any] = {"tol": 1e-13, "dtype": np.float64}
+_EXACT: dict[str, Any] = {"tol": TIGHTEST_TOLERANCE, "dtype": np.float64}
 _DENSE_NODES = 256
 
 

@@ -83,8 +83,10 @@ def cases(models):
         missing = [
             lib for lib in LIBRARIES.get(type(model), ()) if not importlib.util.find_spec(lib)
         ]
-        skip = pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
-        yield pytest.param(model, id=name, marks=skip)
+        marks = [pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")]
+        if isinstance(model, GNNClassifier):
+            marks.append(pytest.mark.torch)
+        yield pytest.param(model, id=name, marks=marks)
 
 
 every_model = pytest.mark.parametrize("model", list(cases(MODELS | NETWORKS)))

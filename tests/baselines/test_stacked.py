@@ -170,5 +170,5 @@ def test_inconsistent_file(changes, tmp_path):
     clf.save(tmp_path / "model")
     content, tensors = read_tensors(tmp_path / "model", "SIGNClassifier")
     write_tensors(tmp_path / "model", "SIGNClassifier", content | changes, tensors)
-    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+    with pytest.raises(FileFormatError, match="does not hold a valid model"):
         SIGNClassifier.load(tmp_path / "model")

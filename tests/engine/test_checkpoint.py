@@ -64,8 +64,8 @@ class TestFiles:
         schemes = [Heat(1.0), Heat(2.0)]
         options = {"rows": rows, "dtype": dtype, "memory_budget": 5_000_000}
         path = str(tmp_path / "grid.npy")
-        course = plan(graph, scheme=schemes, out=path, **options)
-        assert course.panels_at_once == 1
+        planned = plan(graph, scheme=schemes, out=path, **options)
+        assert planned.panels_at_once == 1
         wanted = diffuse_many(graph, schemes, rows=rows, dtype=dtype)
         written = diffuse_many(graph, schemes, out=path, **options)
         # Kernel rows meet the features in BLAS, whose sums depend on how many there are.
@@ -124,9 +124,9 @@ class TestFiles:
         np.save(tmp_path / "X.npy", graph.features)
         mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))
         options = {"out": tmp_path / "Y.npy", "memory_budget": 1_500_000}
-        course = plan(mapped, 3.0, **options)
-        assert course.panel_width > plan(graph, 3.0, **options).panel_width
-        assert course.memory <= 1_500_000
+        planned = plan(mapped, 3.0, **options)
+        assert planned.panel_width > plan(graph, 3.0, **options).panel_width
+        assert planned.memory <= 1_500_000
         assert_array_equal(diffuse(mapped, 3.0, **options), diffuse(graph, 3.0))
 
     @pytest.mark.parametrize("T", [3.0, 2000.0])
@@ -137,7 +137,7 @@ class TestFiles:
         graph = make(n=20_000, d=64)
         options = {"reorder": reorder, "n_threads": 1}
         diffuse(graph.subgraph(range(50)), 3.0, **options)  # compiles
-        assert len(graph.components) == 20_000  # known before, and kept
+        assert len(graph.components) == 20_000  # cached before measuring
         out = tmp_path / "X.npy"
         if place == "array":
             out = np.empty((20_000, 64), dtype=np.float32)

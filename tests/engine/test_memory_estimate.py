@@ -96,9 +96,9 @@ class TestParts:
         for side in ("features", "rows"):
             estimate = estimate_column(request, side, reordered)
             parts = (estimate.permutation, estimate.operator, estimate.source)
-            assert estimate.peak >= estimate.result + sum(part.kept for part in parts)
+            assert estimate.peak >= estimate.result + sum(part.retained for part in parts)
             assert all(estimate.peak >= estimate.result + part.building for part in parts)
-            assert all(part.building >= part.kept for part in parts)
+            assert all(part.building >= part.retained for part in parts)
             assert estimate.peak >= estimate.result + estimate.components
 
     @given(st.integers(1, 10_000))
@@ -146,10 +146,10 @@ class TestAllocations:
     def test_padding_of_panels_in_parallel_is_in_the_plan(self, options, in_lockstep):
         graph = random_graph(n=20_000, edges=80_000, d=49)
         options = {"n_threads": 2, **options}
-        course = plan(graph, 3.0, 3, **options)
-        assert course.panels_at_once == len(course.panels) == 2
+        planned = plan(graph, 3.0, 3, **options)
+        assert planned.panels_at_once == len(planned.panels) == 2
         taken = peak(diffuse, graph, 3.0, 3, **options)
-        assert abs(taken - course.memory) < 0.15 * course.memory
+        assert abs(taken - planned.memory) < 0.15 * planned.memory
 
     @pytest.mark.parametrize("scheme", [Euler(3.0, 3), Heun(3.0, 3), RungeKutta4(3.0, 3)])
     def test_literal_steps_keep_to_the_plan(self, scheme):
@@ -191,10 +191,10 @@ class TestAllocations:
         options = {"out": np.empty_like(X), "memory_budget": 8_000_000}
         assert peak(diffuse, graph, 20.0, **options) <= 8_500_000
 
-    def test_looking_for_collapse_keeps_to_the_budget(self):
+    def test_the_check_for_oversmoothing_keeps_to_the_budget(self):
         graph = random_graph(n=60_000, edges=120_000, d=40)
         out = np.empty((60_000, 40), dtype=np.float32)
-        assert len(graph.components) == 60_000  # known before, and kept
+        assert len(graph.components) == 60_000  # cached before measuring
         budget = 4_000_000
         assert peak(diffuse, graph, 200.0, out=out, memory_budget=budget) <= 2 * budget
 

@@ -57,8 +57,8 @@ class TestPanels:
     @given(requests(), st.booleans(), st.floats(1, 50), st.integers(1, 16))
     def test_the_plan_keeps_to_the_budget(self, request, reordered, slack, threads):
         budget = slack * estimate_column(request, cheaper_side(request), reordered).peak
-        course = planned(request, budget, threads, reordered)
-        assert course.memory <= budget
+        result = planned(request, budget, threads, reordered)
+        assert result.memory <= budget
 
     def test_blocks_of_features_that_each_thread_converts_are_in_the_budget(self):
         """Float64 features, wide against the panels: eight threads would convert eight blocks."""
@@ -69,9 +69,9 @@ class TestPanels:
         )  # fmt: skip
         request = Request(graph, 1, 1000, 12, 12, 0, single, single)
         budget = 2 * estimate_column(request, "rows", False).peak
-        course = planned(request, budget, threads=8)
-        assert course.side == "rows"
-        assert course.memory <= budget
+        result = planned(request, budget, threads=8)
+        assert result.side == "rows"
+        assert result.memory <= budget
 
     @given(requests(), st.booleans())
     def test_the_smallest_budget_is_that_of_one_column(self, request, reordered):
@@ -96,11 +96,11 @@ class TestPanels:
     def test_panels_cover_every_column_once(self, request, slack, threads):
         side = cheaper_side(request)
         budget = slack * estimate_column(request, side, False).peak
-        course = planned(request, budget, threads, reorder=False)
-        assume(course.columns <= 10_000)
-        columns = [j for panel in course.panels for j in range(panel.start, panel.stop)]
-        assert columns == list(range(course.columns))
-        assert 1 <= course.panels_at_once <= max(1, len(course.panels))
+        result = planned(request, budget, threads, reorder=False)
+        assume(result.columns <= 10_000)
+        columns = [j for panel in result.panels for j in range(panel.start, panel.stop)]
+        assert columns == list(range(result.columns))
+        assert 1 <= result.panels_at_once <= max(1, len(result.panels))
 
     def test_a_smaller_budget_means_fewer_panels_at_once_then_narrower_ones_then_an_error(self):
         graph = ring(20_000, d=500)

@@ -30,7 +30,7 @@ class DGLGraph:
 
 
 class TestDGL:
-    @pytest.mark.parametrize("tensors", [True, False])
+    @pytest.mark.parametrize("tensors", [pytest.param(True, marks=pytest.mark.torch), False])
     @given(graph=graphs(), seed=seeds, name=st.sampled_from(["w", "weight"]))
     def test_round_trip(self, request, tensors, graph, seed, name):
         make = request.getfixturevalue("torch").tensor if tensors else np.array

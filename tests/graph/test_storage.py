@@ -388,7 +388,7 @@ class TestInvalidContent:
         monkeypatch.setattr(_storage, "BLOCK", block)
         with pytest.raises(FileFormatError, match=message) as caught:
             Graph.load(path)
-        assert str(caught.value).startswith(f"{path} does not hold a whole graph: ")
+        assert str(caught.value).startswith(f"{path} does not hold a valid graph: ")
         assert str(caught.value).endswith(". Save the graph again.")
         assert ".." not in str(caught.value).replace("outside 0..", "")
 

@@ -181,7 +181,7 @@ class TestVerdicts:
         found = describe(Graph(A + A.T), [0] * 20 + [1] * 20)
         assert found.homophily.value == -1
         assert found.verdict == "unlikely"
-        assert "neighbours do not belong together" in found.reason
+        assert "neighbours share labels no more often than at random" in found.reason
 
     def test_likely_by_features_where_labels_are_few(self):
         graph, labels = planted(kind="dense", noise=0.2)

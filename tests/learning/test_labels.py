@@ -78,8 +78,8 @@ def test_a_label_that_is_no_class_is_encoded_as_minus_one():
         (np.eye(3), r"one label per node.*Got shape \(3, 3\)"),
         ([0.5, None, 2.5], "Unknown label type: continuous; entry 0 is 0.5 \\(2 such"),
         ([0.5, 1.0, 2.5], "Unknown label type: continuous; entry 0 is 0.5 \\(2 such"),
-        (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "numbers, texts or booleans"),
-        (np.array([1, 2, 3], dtype=complex), "numbers, texts or booleans"),
+        (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "numbers, strings or booleans"),
+        (np.array([1, 2, 3], dtype=complex), "numbers, strings or booleans"),
     ],
 )
 def test_invalid_labels_are_refused(y, message):

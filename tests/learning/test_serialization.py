@@ -92,7 +92,7 @@ def test_the_graph_is_not_in_the_file(tmp_path):
 
 def test_an_incomplete_file_is_refused(tmp_path):
     write_tensors(tmp_path / "model", "DGCClassifier", {"parameters": {}}, {"bias": np.zeros(3)})
-    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+    with pytest.raises(FileFormatError, match="does not hold a valid model"):
         load(tmp_path / "model")
 
 
@@ -145,7 +145,7 @@ def crafted(tmp_path, **changes):
 )
 def test_crafted_files_are_refused(tmp_path, changes):
     path = crafted(tmp_path, **changes)
-    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+    with pytest.raises(FileFormatError, match="does not hold a valid model"):
         load(path)
 
 
@@ -184,5 +184,5 @@ def test_crafted_files_with_invalid_names_or_accuracy_are_refused(tmp_path, alte
     fitted().save(path)
     content, tensors = read_tensors(path, "DGCClassifier")
     write_tensors(path, "DGCClassifier", content | altered, tensors)
-    with pytest.raises(FileFormatError, match="does not hold a whole model"):
+    with pytest.raises(FileFormatError, match="does not hold a valid model"):
         load(path)

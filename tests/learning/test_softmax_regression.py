@@ -210,6 +210,7 @@ def test_adam_matches_the_formula_of_pytorch(n, p, seed):
     np.testing.assert_allclose(weights_of(fit).T, expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.torch
 def test_adam_against_torch_itself():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     X, y = problem(20, 7, 3, seed=6, dtype=np.float32)

@@ -26,7 +26,7 @@ from heatgraph.errors import FileFormatError, InputError
 Array = npt.NDArray[Any]
 
 KIND = "panel of a diffusion"
-# Bytes that are hashed, or concatenated, at a time.
+# Bytes concatenated at a time.
 BLOCK_BYTES = 1 << 22
 
 

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 
 class OperatorArrays(NamedTuple):
-    """P as the kernel reads it: ``P[i, j] = row_weights[i] values[e]``, plus ``diagonal[i]``.
+    """P as the kernel reads it: ``P[i, j] = row_scale[i] values[e]``, plus ``diagonal[i]``.
 
     `indptr` (n + 1,) and `indices` are those of a CSR matrix; `values` of None stands for ones.
     """
@@ -21,7 +21,7 @@ class OperatorArrays(NamedTuple):
     indptr: Array
     indices: Array
     values: Array | None
-    row_weights: Array
+    row_scale: Array
     diagonal: Array
 
 

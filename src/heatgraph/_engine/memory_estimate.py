@@ -8,7 +8,7 @@ The peak is reached either while the parts are prepared or while panels are diff
     working   = result + permutation + operator + source + panels
     peak      = max(preparing, working)
 
-The graph and its features exist before, and are not counted. Tests hold the estimate against the
+The graph and its features exist before, and are not counted. Tests compare the estimate with the
 peak that tracemalloc measures.
 
 Symbols: n nodes, d features, R requested rows, M schemes.
@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import memory_owners
 from heatgraph._engine.ranges import feature_ranges
+from heatgraph._engine.reordering import is_reordering_cached
 from heatgraph.graph import Graph
 from heatgraph.graph._normalized_operator import BLOCK_EDGES
 
@@ -87,7 +88,7 @@ class GraphSizes:
             features_dtype=None if X is None else X.dtype,
             sparse_features=sparse,
             mapped_bytes=X.nbytes if is_memory_mapped(X) else 0,
-            permutation_cached="reordered_graph" in graph.cache,
+            permutation_cached=is_reordering_cached(graph),
             components_cached="components" in vars(graph),
         )
 
@@ -152,7 +153,7 @@ class Allocation:
     """Bytes at the peak while something is built, and bytes that stay."""
 
     building: int
-    kept: int
+    retained: int
 
 
 NOTHING = Allocation(0, 0)
@@ -179,22 +180,24 @@ class MemoryEstimate:
     panels: int
 
     @property
-    def kept(self) -> int:
+    def retained(self) -> int:
         """Bytes that stay allocated while panels are diffused."""
-        return self.result + self.permutation.kept + self.operator.kept + self.source.kept
+        return (
+            self.result + self.permutation.retained + self.operator.retained + self.source.retained
+        )
 
     @property
     def preparing(self) -> int:
         """Peak before the first panel."""
         beside = max(
-            self.operator.building, self.operator.kept + self.source.building, self.components
+            self.operator.building, self.operator.retained + self.source.building, self.components
         )
-        return self.result + max(self.permutation.building, self.permutation.kept + beside)
+        return self.result + max(self.permutation.building, self.permutation.retained + beside)
 
     @property
     def peak(self) -> int:
         """Peak of the whole diffusion."""
-        return max(self.preparing, self.kept + self.panels)
+        return max(self.preparing, self.retained + self.panels)
 
 
 def estimate_column(request: Request, side: Side, reordered: bool) -> MemoryEstimate:
@@ -236,7 +239,7 @@ def estimate_memory(
     if side == "rows" and not request.graph.sparse_features:
         # Features are converted after the vectors of the recurrence are freed.
         freed = (_recurrence_vectors(request) - reordered) * n * item * in_work
-        in_panels = max(in_panels, in_panels - freed + estimate.source.kept * panels.at_once)
+        in_panels = max(in_panels, in_panels - freed + estimate.source.retained * panels.at_once)
         estimate = replace(estimate, source=Allocation(estimate.source.building, 0))
     return replace(estimate, panels=in_panels)
 
@@ -258,7 +261,7 @@ def is_memory_mapped(array: Any) -> bool:
 
 
 def _column_items(request: Request, side: Side, reordered: bool) -> int:
-    """Numbers that are in memory for each column in work."""
+    """Numbers in memory for each column that is being diffused."""
     M, R, d = request.shape
     n = request.graph.num_nodes
     if request.degree is None:
@@ -313,8 +316,8 @@ def _source(graph: GraphSizes, dtype: np.dtype[Any], side: Side) -> Allocation:
     converted = nnz * (dtype.itemsize + 4)
     if side == "rows":
         block = 0 if block_rows == n else converted * block_rows // n
-        kept = block + (converted if converts else 0)
-        return Allocation(kept, kept)
+        retained = block + (converted if converts else 0)
+        return Allocation(retained, retained)
     reordered = nnz * (graph.features_dtype.itemsize + 4)
     return Allocation(converted + (reordered if converts else 0), converted)
 

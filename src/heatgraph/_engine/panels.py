@@ -160,8 +160,8 @@ class PanelDiffusion:
         M, R, _ = self.shape
         columns = panel.stop - panel.start
         X = self._copy_features(panel, min(self.panel_width, padded_width(columns)))
-        restores_order = self.reordered is not None and self.rows is None
-        results = None if restores_order else target
+        reordered = self.reordered if self.rows is None else None
+        results = target if reordered is None else None
         # Kernels write whole rows of their own precision.
         if (
             results is None
@@ -171,10 +171,10 @@ class PanelDiffusion:
         ):
             results = np.empty((M, R, X.shape[1]), dtype=self.working_dtype)
         self.propagator.apply(self.operator, X, self.rows, results)
-        if self.reordered is not None and restores_order:
-            # The panel is used up: of a single scheme, it has room for the result.
+        if reordered is not None:
+            # The panel is no longer needed, and has the size of one scheme's result.
             restored = X[np.newaxis] if M == 1 else np.empty_like(results)
-            np.take(results, self.reordered.rank, axis=1, out=restored, mode="clip")
+            np.take(results, reordered.rank, axis=1, out=restored, mode="clip")
             results = restored
         return results[:, :, :columns]
 

@@ -39,10 +39,10 @@ ROW_BYTES = 256
 # Bytes gathered per edge, over all products and columns, that finding an order of nodes pays for:
 # measured, it takes as long as 30 products with rows of 256 bytes save.
 ORDER_BYTES = 30 * ROW_BYTES
-# Columns are cut into at least this many panels where they are not too narrow then. How they are
-# cut does not depend on the number of threads, lest the bits of a product with features do.
+# Columns are cut into at least this many panels, unless those would be too narrow. The cut does not
+# depend on the number of threads: BLAS rounds a product with features differently for each width.
 SHARED_PANELS = 8
-# Share of the columns that may be in work at once.
+# Largest share of the columns that is diffused at the same time.
 MOST_IN_WORK = 2 / 3
 # Cost of a multiply-add relative to one of a product with S: dense, within the cache, and in
 # SciPy's product with sparse features.
@@ -119,7 +119,7 @@ class Plan:
             f"{self.products} products ({how}) with {self.columns:,} columns from the {self.side} "
             f"side, {self.panel_width:,} at a time; {format_bytes(self.memory)} beside the "
             f"input, {format_bytes(self.bytes_moved)} moved; about "
-            f"{format_seconds(max(self.seconds, 0.001), digits=2)}"
+            f"{format_seconds(max(self.seconds, 0.001), digits=3)}"
         )
 
 
@@ -186,13 +186,13 @@ def choose_panels(
     preferred = min(_cache_width(request, columns), columns)
     if request.graph.mapped_bytes > budget:
         preferred = columns  # each panel reads the whole file
-    affordable = int(min(budget - estimate.kept, 1e18) // estimate.panels)
+    affordable = int(min(budget - estimate.retained, 1e18) // estimate.panels)
     width = max(1, min(preferred, affordable))
     if LINE_COLUMNS < width < preferred:
         width -= width % LINE_COLUMNS
     count = -(-columns // width)
     if request.accumulates(side) and side == "features":
-        # All columns in work at once would take three arrays beside features and result.
+        # Diffusing all columns at once would take three arrays beside features and result.
         affordable = min(affordable, int(MOST_IN_WORK * columns))
     parallel = Panels(width, count, at_once=threads)
     if (
@@ -207,6 +207,7 @@ def choose_panels(
 
 
 def _check_budget(estimate: MemoryEstimate, budget: float) -> None:
+    """Raise MemoryBudgetError if even a single column at a time does not fit."""
     if estimate.peak > budget:
         raise MemoryBudgetError(
             f"needs {format_bytes(estimate.peak)}, budget {format_bytes(budget)}. Raise "
@@ -256,6 +257,7 @@ def _bytes_moved(request: Request, side: Side, panels: Panels) -> int:
 def _seconds(
     request: Request, side: Side, reordered: bool, panels: Panels, tile: int, threads: int
 ) -> float:
+    """Estimated running time: gathering, streaming, the product with X, and reordering."""
     graph, item = request.graph, request.working_dtype.itemsize
     n, entries, columns = graph.num_nodes, graph.num_edges, request.columns(side)
     in_cache = tile < n or n * panels.width * item <= PANEL_BYTES

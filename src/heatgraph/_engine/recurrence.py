@@ -50,7 +50,7 @@ class PanelOperator:
     row_ranges : list of (start, stop)
         Blocks of rows, of about equal work.
     total_products : int
-        What `progress` is called with, after the number of products done.
+        Products of all panels, the total that `progress` reports.
     progress : callable, optional
     """
 
@@ -206,7 +206,7 @@ def stepwise(
 ) -> None:
     """Compute each scheme's literal steps from `X` (n, w), at all rows or at some.
 
-    `rows` and `out` are those of `chebyshev`.
+    `rows` and `out` are those of `chebyshev`. `X` is not written to.
     """
 
     def product(Y: Array) -> Array:

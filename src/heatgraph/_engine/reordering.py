@@ -61,6 +61,11 @@ def reordered_graph(graph: Graph) -> ReorderedGraph | None:
     return reordered
 
 
+def is_reordering_cached(graph: Graph) -> bool:
+    """Whether `reordered_graph` has its answer cached."""
+    return "reordered_graph" in graph.cache
+
+
 def edge_locality(graph: Graph, rank: Array) -> float:
     """Share of edges, in a sample, whose ends have ranks less than CACHE_NODES apart."""
     step = max(1, len(graph.indices) // SAMPLED_EDGES)

@@ -38,7 +38,8 @@ def memory_budget_bytes(budget: int | float | str | None) -> float:
     ):
         return float(budget)
     raise InputError(
-        f"memory_budget must be a positive number of bytes or a text such as '4GB'. Got {budget!r}."
+        "memory_budget must be a positive number of bytes or a string such as '4GB'. "
+        f"Got {budget!r}."
     )
 
 

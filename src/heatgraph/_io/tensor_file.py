@@ -112,10 +112,10 @@ def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Arra
 
 
 def tensors_from_bytes(
-    raw: bytes, kind: str, path: Path
+    raw: bytes, kind: str, path: Path, noun: str = "model"
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the bytes of `tensors_to_bytes`; errors name them by `path`."""
-    content, views = _read(raw, kind, path, noun="model")
+    """Read the bytes of `tensors_to_bytes`; errors name them by `path`, as a `noun` file."""
+    content, views = _read(raw, kind, path, noun)
     return content, {name: view.copy() for name, view in views.items()}
 
 

@@ -40,7 +40,8 @@ def load_bundle(name: str) -> Dataset:
 
 def read_bundle(path: Path) -> Dataset:
     """Read a bundle that `write_bundle` wrote."""
-    content, tensors = tensors_from_bytes(lzma.decompress(path.read_bytes()), KIND, path)
+    raw = lzma.decompress(path.read_bytes())
+    content, tensors = tensors_from_bytes(raw, KIND, path, noun="data set")
     features = None
     if "feature_counts" in tensors:
         shape = (content["nodes"], len(tensors["feature_counts"]))

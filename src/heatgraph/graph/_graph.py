@@ -75,10 +75,9 @@ class Graph:
     node_ids: Array | None
     feature_names: list[str] | None
     num_duplicates: int
-    # Values derived from the edges alone, computed on demand by `heatgraph._engine.reordering`:
-    # "order", a permutation of the nodes, which `save` stores, and "reordered_graph", which is None
-    # if reordering was tried and does not pay. Graphs that share their edges share this dict;
-    # copies, pickles and subgraphs start with an empty one.
+    # Values that other layers derive from the edges. "order", a permutation of the nodes, is stored
+    # by `save`. Graphs that share their edges share this dict; copies, pickles and subgraphs start
+    # with an empty one.
     cache: dict[str, Any]
 
     def __init__(

@@ -21,7 +21,7 @@ from heatgraph._arguments import index_dtype
 
 Array = npt.NDArray[Any]
 
-# Edges normalised at a time, in float64; `heatgraph._engine.plan` counts their memory.
+# Edges normalised at a time, in float64; the memory estimate of a diffusion counts this buffer.
 BLOCK_EDGES = 1 << 20
 
 

@@ -134,7 +134,7 @@ def read_graph(path: str | Path) -> GraphArrays:
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise FileFormatError(
-            f"{path} does not hold a whole graph: {reason}. Save the graph again."
+            f"{path} does not hold a valid graph: {reason}. Save the graph again."
         ) from error
 
 

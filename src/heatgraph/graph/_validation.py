@@ -97,7 +97,7 @@ class CSRBuilder:
             ),
             shape=shape,
         )
-        # Or else SciPy sums duplicates, which `merge_duplicates` has to see.
+        # Otherwise SciPy would sum duplicates before `merge_duplicates` sees them.
         coo.has_canonical_format = True
         return cls(coo.tocsr(), name, weighted=data.dtype.kind != "b")
 

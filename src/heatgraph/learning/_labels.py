@@ -63,7 +63,7 @@ class Labels:
             fractions = [isinstance(value, float) and not value.is_integer() for value in values]
             _check_whole(np.flatnonzero(known & fractions), values)
         else:
-            raise InputError(f"y must be numbers, texts or booleans. Got dtype {values.dtype}.")
+            raise InputError(f"y must be numbers, strings or booleans. Got dtype {values.dtype}.")
         return cls(values, known)
 
     def classes(self, nodes: Indices) -> Array:
@@ -165,7 +165,7 @@ def _check_distinct(nodes: Indices, name: str) -> Indices:
     distinct, counts = np.unique(nodes, return_counts=True)
     if len(distinct) < len(nodes):
         raise InputError(
-            f"{name} must name each node once. Node {distinct[counts > 1][0]} comes more than once "
-            f"({np.count_nonzero(counts > 1):,} such nodes in all)."
+            f"{name} must name each node once. Node {distinct[counts > 1][0]} is listed more than "
+            f"once ({np.count_nonzero(counts > 1):,} such nodes in all)."
         )
     return nodes

@@ -191,9 +191,10 @@ def search(
         results += group
     setting = plateau_center(space, group, num_held_out)
     if space.weight_decays is None:
-        # The objective has the mean loss: the penalty keeps its weight against the sum of losses.
-        share = cross_validation.num_fold_train / len(task.train)
-        setting = replace(setting, weight_decay=setting.weight_decay * share)
+        # J has the mean of the losses: rescale the penalty, so that its weight relative to their
+        # sum stays.
+        weight_decay = setting.weight_decay * cross_validation.num_fold_train / len(task.train)
+        setting = replace(setting, weight_decay=weight_decay)
     return setting, results
 
 

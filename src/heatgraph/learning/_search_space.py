@@ -185,7 +185,7 @@ def _read_schemes(
 
 
 def _combine(times: Any, steps: Any, names: Any) -> list[Any]:
-    """Make every combination; among several names, K does not apply to the heat kernel."""
+    """Make every combination; among several names, K is not passed to schemes without steps."""
     several = len(names) > 1
     without_steps = [name for name, scheme in SCHEMES.items() if not scheme.takes_K]
     return [

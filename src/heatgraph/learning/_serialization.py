@@ -67,7 +67,7 @@ def to_json_value(value: Any) -> Any:
         return np.dtype(value).name
     raise InputError(
         f"{value!r} cannot be written into a file: it is a {type(value).__name__}, and neither a "
-        "number nor a text."
+        "number nor a string."
     )
 
 
@@ -84,7 +84,7 @@ def model_file_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path} does not hold a whole model: {error!r}.") from error
+        raise FileFormatError(f"{path} does not hold a valid model: {error!r}.") from error
 
 
 def serialize_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -106,18 +106,18 @@ def serialize_classes(classes: Array) -> dict[str, Any]:
         if not isinstance(label, str | bool | int | float | np.number | np.bool_):
             raise InputError(
                 f"label {label!r} cannot be written into a file: it is a {type(label).__name__}, "
-                "and neither a number nor a text."
+                "and neither a number nor a string."
             )
     return {"classes": to_json_value(classes), "classes_kind": classes.dtype.kind}
 
 
 def deserialize_classes(content: dict[str, Any]) -> Array:
-    """Classes as an array of the kind they had: numbers, texts, booleans or a mixture."""
+    """Classes as an array of the kind they had: numbers, strings, booleans or a mixture."""
     values, kind = content["classes"], content["classes_kind"]
     if len(values) < 2 or len(set(values)) < len(values):
         raise ValueError("classes must be two or more, and distinct")
     if not all(isinstance(value, str | bool | int | float) for value in values):
-        raise TypeError("classes must be numbers or texts")
+        raise TypeError("classes must be numbers or strings")
     if kind == "O":
         classes = np.empty(len(values), dtype=object)
         classes[:] = values
@@ -171,9 +171,9 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         raise ValueError("temperature must be positive and self_loops a boolean")
     names, digest = content["feature_names"], content["nodes_digest"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
-        raise ValueError("feature names must be one text per feature")
+        raise ValueError("feature names must be one string per feature")
     if not isinstance(digest, str | None):
-        raise TypeError("the digest of nodes must be a text")
+        raise TypeError("the digest of nodes must be a string")
     accuracy = content["validation_accuracy"]
     rows = zip(*(content["search"][key] for key in SEARCH_COLUMNS), strict=True)
     return FittedModel(

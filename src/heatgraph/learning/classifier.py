@@ -89,9 +89,10 @@ class DGCClassifier(NodeClassifier):
         Seed of Adam's initial weights and of cross-validation folds. None is a fixed seed:
         refitting gives the same result.
     n_threads : int, optional
-        By default every core.
+        By default one per CPU that this process may use.
     memory_budget : int or str, optional
-        Bytes, or a text such as "4GB", for a diffusion. By default the machine's memory.
+        Bytes, or a string such as "4GB", for a diffusion. By default all memory of the machine, or
+        of the container if that is less.
     calibrate : "auto" or bool
         Whether to calibrate probabilities by temperature scaling, on validation nodes or
         out-of-fold scores. Predictions do not change. "auto" calibrates if there are validation
@@ -221,8 +222,8 @@ class DGCClassifier(NodeClassifier):
         scaling, fit = task.fit(setting)
         if not fit.converged.all():
             warn(
-                f"the head did not converge: with weight_decay={setting.weight_decay:g} the "
-                "optimum is very far away, or nowhere. Choose a larger one.",
+                f"softmax regression did not converge: with weight_decay={setting.weight_decay:g} "
+                "the optimum is very far away or does not exist. Choose a larger weight_decay.",
                 ConvergenceWarning,
             )
         self.graph_ = graph
@@ -424,7 +425,7 @@ class DGCClassifier(NodeClassifier):
                 return
             found = "as many, but with other ids or in another order"
         raise InputError(
-            "the model was fitted without features, so it knows nodes by their place only: it "
+            "the model was fitted without features, so it knows nodes by position only: it "
             f"labels the graph of {self.coef_.shape[1]:,} nodes that it was fitted on. Got {found}."
         )
 

@@ -216,7 +216,7 @@ def _verdict(
         if homophily.value - 2 * homophily.error > LIKELY_THRESHOLD:
             return "likely", f"{found}."
         if homophily.value + 2 * homophily.error < UNLIKELY_THRESHOLD:
-            return "unlikely", f"{found}: neighbours do not belong together."
+            return "unlikely", f"{found}: neighbours share labels no more often than at random."
         few = found
     if agreement is not None and agreement > LIKELY_THRESHOLD:
         return "likely", f"features of neighbours agree (correlation {agreement:.2f}); {few}."

@@ -62,7 +62,7 @@ class Scaling:
     """A fitted scaling: x -> normalise(x * factor - shift).
 
     `factor` and `shift` (d,) are None if the scaling has none; `normalise` divides a row by its sum
-    and takes square roots, as the name says.
+    or takes square roots, depending on the name.
     """
 
     name: str
