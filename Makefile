@@ -5,10 +5,11 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # A worker per core, up to eight: each worker compiles the kernels once.
 PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist worksteal
-# Core types of OpenBLAS, each with kernels of its own, that stand for other processors.
+# OpenBLAS core types, each with its own kernels, to emulate other processors.
 CORETYPES := Nehalem Sandybridge Haswell
 # Tests whose results depend on the kernels of the BLAS.
-NUMERICAL := tests/learning tests/baselines/test_linear_baselines.py tests/test_theory.py tests/test_diffusion.py
+NUMERICAL := tests/learning tests/baselines/test_schemes.py tests/baselines/test_stacked.py \
+	tests/baselines/test_label_propagation.py tests/test_theory.py tests/test_diffusion.py
 
 .PHONY: demo test test-fast test-extras test-processors lint bench docs format clean
 
@@ -21,7 +22,7 @@ test: .venv/dev lint
 
 test-fast: .venv/dev
 	@echo "Leaving out: lint, types, coverage, doctests, and tests marked slow or signals (see pyproject.toml)."
-	$(PYTEST) -m "not slow and not signals" -p no:doctest tests
+	$(PYTEST) -m "not slow and not signals" tests
 
 # What `make test` skips: tests that need torch or the Planetoid files.
 test-extras: .venv/extras
@@ -40,7 +41,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Against peers, a process for each turn, and accuracies; writes docs/performance.md. BENCH picks:
+# Timings against peers, in separate processes, and accuracies; writes docs/performance.md. BENCH picks:
 # make bench BENCH=product, or BENCH="product --rounds 1 --scale 0.01 --page trial.md" to try it out.
 bench: .venv/bench
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -23,12 +23,12 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"{', '.join(NAMES)}; by default all")
     parser.add_argument("--rounds", type=int, default=3, help="processes for each peer (3)")
-    parser.add_argument("--scale", type=float, default=1.0, help="of synthetic data (1)")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale of synthetic data (1)")
     parser.add_argument(
         "--limit", type=float, default=LIMIT, help=f"seconds for one run ({LIMIT:g})"
     )
-    parser.add_argument("--peers", default="", help="parts of names of peers, with commas; all")
-    parser.add_argument("--data", default="", help="parts of names of graphs, with commas; all")
+    parser.add_argument("--peers", default="", help="comma-separated parts of peer names; all")
+    parser.add_argument("--data", default="", help="comma-separated parts of workload names; all")
     parser.add_argument(
         "--output",
         type=Path,

@@ -182,7 +182,7 @@ def _describe_exit(code: int, limit: float) -> str:
     if code == -getattr(signal, "SIGALRM", 0):
         return f"not done within the limit of {limit:g} s"
     if code == -9:
-        return "killed, most likely for want of memory"
+        return "killed, most likely out of memory"
     if code < 0:
         names = {number.value: number.name for number in signal.Signals}
         return f"crashed ({names.get(-code, f'signal {-code}')})"

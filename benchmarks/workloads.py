@@ -42,7 +42,6 @@ CHUNK = 1 << 24
 # Size of the part of a result that is compared between peers.
 SAMPLED_ROWS, SAMPLED_COLUMNS = 1000, 2
 TINY_NODES = 60
-DATA_FOLDER = Path(__file__).parents[2] / "shared" / "data"
 
 
 class MissingFiles(Exception):
@@ -75,10 +74,10 @@ def load_graph(name: str) -> Dataset:
         return make_block_graph(n, EDGES_PER_NODE * n, BLOCK_CLASSES, BLOCK_FEATURES)
     if kind == "reddit-like":
         return reddit_like(scale=float(size))
-    folder = Path(os.environ.get("HEATGRAPH_DATA", DATA_FOLDER))
-    if name == "cora" and not (folder / "planetoid" / "ind.cora.graph").exists():
+    folder = os.environ.get("HEATGRAPH_DATA")
+    if name == "cora" and not (folder and Path(folder, "planetoid", "ind.cora.graph").exists()):
         raise MissingFiles(f"no files of {name}; HEATGRAPH_DATA names the parent of their folder")
-    return load_dataset(name, folder if folder.is_dir() else None)
+    return load_dataset(name, folder)
 
 
 def normalize(adjacency: sp.csr_array) -> sp.csr_array:

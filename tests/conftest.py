@@ -6,22 +6,23 @@ from hypothesis import HealthCheck, settings
 
 from heatgraph.datasets.planetoid import read_planetoid
 
-# In CI the examples are the same every time: a red run means that the change is wrong.
+# Examples are the same in every run, so that a red run means that the change is wrong. With
+# HYPOTHESIS_EXPLORE=1, new ones are drawn.
 settings.register_profile(
     "heatgraph",
     deadline=None,
     max_examples=60,
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=not os.environ.get("HYPOTHESIS_EXPLORE"),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("heatgraph")
 
-# Under --doctest-modules, the one of a folder would be taken for this one.
+# With --doctest-modules, pytest would collect the conftest.py of a subfolder as this module.
 collect_ignore_glob = ["*conftest.py"]
 
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
-# What a test may skip for lack of, by the marker that has `make test-extras` run it.
+# By marker, the words in the reason of a skip for lack of an extra; `make test-extras` runs them.
 EXTRAS = {"torch": "torch", "planetoid": "Planetoid files"}
 # Fixtures that imply a marker.
 MARKED_FIXTURES = {"planetoid_folder": "planetoid", "torch": "torch", "pyg": "torch"}

@@ -75,7 +75,7 @@ UNKNOWN_IDS = append("edges.csv", "n0,ghost1", "ghost2,n1", "n2,ghost3", "n3,gho
 CASES = {
     "a missing file": (
         lambda folder: (folder / "nodes.csv").rename(folder / "node.csv"), FIT,
-        "nodes.csv: there is no such file. Did you mean node.csv?",
+        "nodes.csv: there is no such file. Did you mean 'node.csv'?",
     ),
     "a wrong column": (
         unchanged, (*FIT, "--label", "lable"),

@@ -21,7 +21,7 @@ def test_an_experiment_from_end_to_end(run, tmp_path):
     folder = tmp_path / "heatgraph-paper-quick"
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["figures", "report.html", "report.md", RESULTS_FILE]
-    assert "theorem2 (1 of 1): 2 of 2 entries" in done.out
+    assert "theorem2 (1 of 1): 2 of 2 runs" in done.out
     assert "Runge–Kutta, with self-loops" in done.out
     assert "2 runs, 0 reused." in done.out
     assert str(folder.relative_to(tmp_path) / "report.html") in done.out

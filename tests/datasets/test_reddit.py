@@ -285,7 +285,8 @@ def test_sgc_needs_a_square_adjacency(tmp_path, shape):
         format="coo", shape=shape, data=np.empty(0), row=index, col=index,
     )  # fmt: skip
     with pytest.raises(
-        FileFormatError, match="reddit_adj.npz: the adjacency must be square, with a node"
+        FileFormatError,
+        match="reddit_adj.npz: the adjacency must be square, with at least one node",
     ):
         read_reddit(tmp_path)
 

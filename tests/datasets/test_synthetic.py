@@ -29,7 +29,7 @@ def homophily(data):
 
 
 def assert_canonical(graph):
-    """Check what Graph.from_canonical assumes."""
+    """Check what Graph._from_canonical assumes."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == len(graph.indices)
     row = rows(graph)
@@ -260,7 +260,7 @@ def test_edges_that_are_rarely_drawn(monkeypatch):
 def test_rare_pairs_exhaust_the_rounds(monkeypatch):
     """One class of two nodes among many of one: nearly every draw is a loop."""
     monkeypatch.setattr(synthetic, "MAX_ROUNDS", 3)
-    with pytest.raises(InputError, match="1 edges within classes, and only 0 different"):
+    with pytest.raises(InputError, match="1 edges within classes, and only 0 distinct"):
         make_block_graph(10**6, 1, 10**6 - 1, 1, homophily=1.0)
 
 

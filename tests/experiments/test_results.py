@@ -115,10 +115,10 @@ class TestResultStore:
         "content",
         [
             "", "[]", "{", "{}", '{"heatgraph-paper": 2}',
-            '{"heatgraph-paper": 1, "runs": [], "data": {}, "not_run": {}, "entries": [{}]}',
-            '{"heatgraph-paper": 1, "runs": [], "data": {}, "not_run": {}, "entries": '
+            '{"heatgraph-paper": 2, "runs": [], "data": {}, "not_run": {}, "entries": [{}]}',
+            '{"heatgraph-paper": 2, "runs": [], "data": {}, "not_run": {}, "entries": '
             '[{"setting": {}, "result": {}, "details": {}, "run": 0}]}',
-            '{"heatgraph-paper": 1, "runs": [{"versions": {}}], "data": {}, "not_run": {}, '
+            '{"heatgraph-paper": 2, "runs": [{"versions": {}}], "data": {}, "not_run": {}, '
             '"entries": [{"setting": {}, "result": {}, "details": {}, "run": 0}]}',
         ],
     )  # fmt: skip
@@ -135,7 +135,7 @@ def test_runs_that_differ_only_in_time_share_a_row():
     other = first | {"command": "heatgraph paper table2"}
     table = runs_table([first, second, other])
     assert [row[:2] for row in table.rows] == [
-        ["2026-01-02 03:04, in 2 sessions", "`heatgraph paper all`"],
+        ["2026-01-02 03:04, in 2 runs", "`heatgraph paper all`"],
         ["2026-01-02 03:04", "`heatgraph paper table2`"],
     ]
     assert f"python {first['versions']['python']}" in table.rows[0][3]

@@ -353,7 +353,7 @@ def test_warnings(monkeypatch):
     with pytest.warns(UnknownClassWarning, match="1 of the classes .*: 9"):
         fitted(y=y, val=VAL)
     monkeypatch.setattr(_softmax_regression, "MAX_ITERATIONS", 2)
-    with pytest.warns(ConvergenceWarning, match="weight_decay=1e-07 .*Choose a larger one"):
+    with pytest.warns(ConvergenceWarning, match="weight_decay=1e-07 .*Choose a larger"):
         clf = fitted(weight_decay=1e-7)
     assert clf.converged_ is False
 

@@ -15,10 +15,9 @@ def test_common_names_in_any_order_and_case():
     nodes = {"y": ["u", "v"], "Node_ID": ["a", "b"], "Subset": ["train", "test"], "x": [1, 2]}
     edges = {"W": [2.0], "DST": ["b"], "when": [0], "Src": ["a"]}
     result = read_tables(nodes, edges, TableOptions())
-    assert {key: str(role) for key, role in result.columns.items()} == {
-        "id": "Node_ID (detected)", "label": "y (detected)", "split": "Subset (detected)",
-        "source": "Src (detected)", "target": "DST (detected)", "weight": "W (detected)",
-    }  # fmt: skip
+    names = {"id": "Node_ID", "label": "y", "split": "Subset", "source": "Src", "target": "DST",
+             "weight": "W"}  # fmt: skip
+    assert result.columns == {key: ColumnChoice(name, True) for key, name in names.items()}
     assert result.features_origin == "x (detected)"
     assert result.id_column == "Node_ID"
     assert result.num_edge_rows == 1
@@ -27,9 +26,9 @@ def test_common_names_in_any_order_and_case():
 
 def test_positions_if_no_name_is_common():
     result = read_tables({"paper": ["a", "b"]}, {"citing": ["a"], "cited": ["b"]}, TableOptions())
-    assert str(result.columns["id"]) == "paper (detected)"
-    assert str(result.columns["source"]) == "citing (detected)"
-    assert str(result.columns["target"]) == "cited (detected)"
+    assert result.columns["id"] == ColumnChoice("paper", True)
+    assert result.columns["source"] == ColumnChoice("citing", True)
+    assert result.columns["target"] == ColumnChoice("cited", True)
 
 
 def test_given_names():

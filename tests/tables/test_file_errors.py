@@ -12,7 +12,7 @@ PLAIN = b"id,x,note\na,1,u\nb,2,v\n"
 def test_missing_files(read, tmp_path):
     read(PLAIN)
     with pytest.raises(
-        InputError, match=r"nodes.cvs: there is no such file. Did you mean nodes.csv"
+        InputError, match=r"nodes.cvs: there is no such file. Did you mean 'nodes.csv'"
     ):
         read_table_file(tmp_path / "nodes.cvs", lambda names: [], 1e9)
     with pytest.raises(InputError, match="there is no such file, and no folder"):

@@ -61,7 +61,7 @@ def demo(
         f"Accuracy on {len(split.test):,} test papers",
     )
     node = int(split.test[0])
-    reporter.print("\nWhy one of them got its field, exactly:")
+    reporter.print("\nContributions to the prediction of one test paper:")
     reporter.print(repr(model.explain(node, top=3)))
     with name_in_errors(plot):
         plot_search(model.search_, model.T_, plot, "Citeseer, public split")

@@ -147,7 +147,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="<size>",
-        help="Memory budget, such as 4GB; by default all.",
+        help="Memory budget, such as 4GB; by default all memory.",
         parser=_parse_memory,
         rich_help_panel=_MACHINE,
     ),
@@ -165,7 +165,9 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."),
 ]
-Again = Annotated[bool, typer.Option("--again", help="Run again what the folder has results of.")]
+Again = Annotated[
+    bool, typer.Option("--again", help="Ignore stored results and run everything again.")
+]
 Strict = Annotated[
     bool,
     typer.Option(

@@ -119,12 +119,12 @@ def _progress(
     positions = {experiment.name: at for at, experiment in enumerate(chosen, start=1)}
     last = reporter.seconds
 
-    def update(experiment: Experiment, entry: str, done: int, total: int) -> None:
+    def update(experiment: Experiment, trial: str, done: int, total: int) -> None:
         nonlocal last
         title = f"{experiment.name} ({positions[experiment.name]} of {len(chosen)})"
-        bar(f"{title}, {done} of {total}: {entry}", done, total)
+        bar(f"{title}, {done} of {total}: {trial}", done, total)
         if done == total or reporter.seconds - last > PROGRESS_INTERVAL:
             last = reporter.seconds
-            reporter.print(f"{title}: {done} of {total} entries, {last:.0f} s")
+            reporter.print(f"{title}: {done} of {total} runs, {last:.0f} s")
 
     return update

@@ -10,7 +10,7 @@ import heatgraph
 from heatgraph.cli import options
 from heatgraph.cli.reporter import Reporter
 
-LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "safetensors", "torch")
+LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pyarrow", "jinja2", "torch")
 
 
 @options.expand_groups

@@ -165,7 +165,9 @@ def _read_adjacency(path: Path, num_nodes: int | None) -> tuple[sp.csr_array, in
     # Before any array of that length is allocated.
     if rows != columns or rows == 0 or num_nodes not in (None, rows):
         expected = (
-            f"{num_nodes:,} by {num_nodes:,}, as the labels" if num_nodes else "square, with a node"
+            f"{num_nodes:,} by {num_nodes:,}, as the labels"
+            if num_nodes
+            else "square, with at least one node"
         )
         raise FileFormatError(
             f"{path}: the adjacency must be {expected}. Got {rows:,} by {columns:,}. Get both "
@@ -226,7 +228,7 @@ def _read_nodes(values: Array, name: str, num_nodes: int) -> Indices:
     distinct, counts = np.unique(nodes, return_counts=True)
     if len(distinct) < len(nodes):
         raise InputError(
-            f"{name} must name each node once. Node {distinct[counts > 1][0]} is there several "
+            f"{name} must name each node once. Node {distinct[counts > 1][0]} occurs several "
             f"times ({np.count_nonzero(counts > 1):,} such nodes in all)."
         )
     return nodes

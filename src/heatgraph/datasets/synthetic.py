@@ -250,7 +250,7 @@ def _fill_distinct(keys: Keys, blocks: _Blocks, inside: bool, random: np.random.
     kind = "within" if inside else "between"
     raise InputError(
         f"num_edges and homophily ask for {len(keys):,} edges {kind} classes, and only {found:,} "
-        f"different ones came up in {MAX_ROUNDS} rounds. Ask for fewer edges, fewer classes or a "
+        f"distinct ones were drawn in {MAX_ROUNDS} rounds. Ask for fewer edges, fewer classes or a "
         "larger exponent."
     )
 

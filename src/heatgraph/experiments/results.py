@@ -27,7 +27,7 @@ from heatgraph.errors import FileFormatError, InputError
 from heatgraph.report.document import Table
 
 RESULTS_FILE = "results.json"
-FORMAT = 1
+FORMAT = 2  # 1 had other digests of data
 REQUIRED_PACKAGES = ("heatgraph", "numpy", "scipy", "numba", "scikit-learn")
 OPTIONAL_PACKAGES = ("torch", "torch_geometric", "torchdiffeq", "gensim")
 
@@ -204,7 +204,7 @@ def runs_table(runs: list[dict[str, Any]]) -> Table:
         )
         times.setdefault(rest, []).append(run["started"][:16].replace("T", " "))
     rows = [
-        [starts[0] if len(starts) == 1 else f"{starts[0]}, in {len(starts)} sessions", *rest]
+        [starts[0] if len(starts) == 1 else f"{starts[0]}, in {len(starts)} runs", *rest]
         for rest, starts in times.items()
     ]
     head = ["begun (UTC)", "command", "machine", "versions"]

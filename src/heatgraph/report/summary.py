@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._labels import Labels
@@ -13,8 +12,6 @@ from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
-
-Indices = npt.NDArray[np.int64]
 
 
 def read_summary(result: ReadResult) -> dict[str, Any]:

@@ -42,9 +42,6 @@ class ColumnChoice:
     name: str | None
     detected: bool
 
-    def __str__(self) -> str:
-        return f"{self.name} (detected)" if self.detected else f"{self.name}"
-
 
 def find_column(
     purpose: str, given: str | None, names: list[str], table: str, position: int | None = None

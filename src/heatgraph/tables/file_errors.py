@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from heatgraph._io.formatting import format_bytes
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
+from heatgraph.tables.columns import did_you_mean
 
 
 def missing_file(path: Path) -> InputError:
@@ -14,9 +14,7 @@ def missing_file(path: Path) -> InputError:
     if not path.parent.is_dir():
         return InputError(f"{path}: there is no such file, and no folder {path.parent}.")
     names = [other.name for other in path.parent.iterdir()]
-    close = difflib.get_close_matches(path.name, names, n=1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return InputError(f"{path}: there is no such file.{hint}")
+    return InputError(f"{path}: there is no such file.{did_you_mean(path.name, names)}")
 
 
 def empty_file(path: Path) -> FileFormatError:

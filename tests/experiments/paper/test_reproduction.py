@@ -203,7 +203,7 @@ def test_trials_without_a_library_are_skipped_and_reported(tmp_path, config, mon
     monkeypatch.setattr(reproduction, "EXPERIMENTS", {"x": experiment})
     write_report(tmp_path, config, open_store(tmp_path))
     text = (tmp_path / MARKDOWN).read_text(encoding="utf-8")
-    assert "**Not run:** 1 of 3 entries." in text
+    assert "**Not run:** 1 of 3 runs." in text
     assert '1 of them: Install it: pip install "heatgraph[deepwalk]"' in text
 
 

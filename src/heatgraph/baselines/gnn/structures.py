@@ -7,7 +7,6 @@ dropped, which leaves sparse ones; they are computed dense, one panel of rows at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,6 @@ from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme
 
-Array = npt.NDArray[Any]
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
 # Of a wavelet: a float32 and an int32 here, and a float32 and an int64 in the tensor.

@@ -46,6 +46,8 @@ class Method:
         Whether the result depends on the seed.
     extra
         The extra of heatgraph that it needs, if any.
+    needs_features
+        Whether it cannot run on a graph without features.
     """
 
     title: str

@@ -109,7 +109,7 @@ def _accuracy_table(rows: list[dict[str, Any]]) -> Table:
                 _difference_cell(row),
             ]
         lines.append([row["title"], row["protocol"], *cells])
-    return Table("How well: test nodes, in percent", head, lines, 2)
+    return Table("Accuracy and calibration on test nodes, in percent", head, lines, 2)
 
 
 def _difference_cell(row: dict[str, Any]) -> str | Cell:
@@ -138,7 +138,7 @@ def _cost_table(rows: list[dict[str, Any]]) -> Table:
         ]
         for row in rows
     ]
-    return Table("At what cost", head, lines)
+    return Table("Time, memory and parameters", head, lines)
 
 
 def _format(formatter: Callable[[Any], str], value: Any) -> str:

@@ -48,7 +48,7 @@ def _parts(records: Records) -> Sequence[Part]:
     head = ["protocol", *(DATASET_TITLES[name] for name in CITATION_GRAPHS)]
     return [
         accuracy_table("Accuracy over random splits", records, list(DEFAULTS), PROTOCOLS),
-        Table("DGC less SGC, in points, on the same splits", head, rows),
+        Table("DGC minus SGC, in points, on the same splits", head, rows),
     ]
 
 

@@ -110,7 +110,7 @@ def _section(
     parts: list[Part] = [f"`{command_line(experiment.name, config)}`", *section.parts]
     missing = [trial for trial in trials if trial not in results]
     if missing:
-        parts.append(f"**Not run:** {len(missing)} of {len(trials)} entries.")
+        parts.append(f"**Not run:** {len(missing)} of {len(trials)} runs.")
         for reason, count in skip_reasons(missing, results).items():
             parts.append(f"{count} of them: {reason}")
     return Section(section.name, section.title, parts)
