@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from heatgraph.errors import InputError
+from heatgraph.tables.columns import ColumnChoice
 from heatgraph.tables.from_tables import from_tables, read_tables
 from heatgraph.tables.options import TableOptions
 
