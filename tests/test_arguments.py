@@ -116,7 +116,7 @@ def test_positive_integers(good):
 
 @pytest.mark.parametrize("bad", [0, -1, 1.0, "1", True, np.True_, None])
 def test_values_that_are_no_positive_integers(bad):
-    with pytest.raises(InputError, match="n must be a whole number >= 1. Got"):
+    with pytest.raises(InputError, match="n must be an integer >= 1. Got"):
         positive_integer(bad, "n")
 
 

@@ -100,7 +100,7 @@ def memory_owners(array: Any) -> Iterator[Any]:
 def positive_integer(value: Any, name: str) -> int:
     """Convert an integer >= 1, such as a count, to int."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a whole number >= 1. Got {value!r}.")
+        raise InputError(f"{name} must be an integer >= 1. Got {value!r}.")
     return int(value)
 
 

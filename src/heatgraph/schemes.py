@@ -62,7 +62,7 @@ import numpy.typing as npt
 
 from heatgraph.errors import InputError, StabilityWarning, warn
 
-# The largest T and K: beyond it, whole numbers are no longer exact as floats.
+# The largest T and K: beyond it, integers are no longer exact as floats.
 LARGEST_EXACT = 2**53
 
 Array = npt.NDArray[np.floating]
@@ -422,7 +422,7 @@ def _read_steps(K: Any, T: float) -> int:
             raise TypeError
         steps = operator.index(K)
     except TypeError:
-        raise InputError(f"K must be a whole number of steps. Got {_shortened_repr(K)}.") from None
+        raise InputError(f"K must be an integer. Got {_shortened_repr(K)}.") from None
     if steps < 0 or (steps == 0 and T > 0) or steps > LARGEST_EXACT:
         raise InputError(
             "K must be at least 1 (0 only with T = 0). "

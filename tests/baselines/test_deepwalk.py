@@ -79,7 +79,7 @@ def test_errors_are_raised_before_walking(monkeypatch):
     monkeypatch.setattr(
         "heatgraph.baselines.deepwalk.random_walks", lambda *_: pytest.fail("walked")
     )
-    with pytest.raises(InputError, match="window must be a whole number"):
+    with pytest.raises(InputError, match="window must be an integer"):
         clone(SMALL).set_params(window=0).fit(GRAPH, LABELS)
     with pytest.raises(InputError, match="at least two classes"):
         clone(SMALL).fit(GRAPH, np.zeros(90, dtype=int))

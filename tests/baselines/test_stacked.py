@@ -108,9 +108,9 @@ def test_other_graphs_with_the_same_features():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SIGNClassifier(r=0), "r must be a whole number >= 1"),
+        (SIGNClassifier(r=0), "r must be an integer >= 1"),
         (SIGNClassifier(r=()), "r must have at least one candidate"),
-        (PairNormClassifier(K=1.5), "K must be a whole number"),
+        (PairNormClassifier(K=1.5), "K must be an integer"),
         (PairNormClassifier(scale=-1.0), "scale must be a number > 0"),
         (SIGNClassifier(feature_scaling="zscore"), "feature_scaling"),
     ],

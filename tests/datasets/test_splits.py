@@ -106,7 +106,7 @@ def test_counts_that_do_not_fit():
         random_split(LABELS, per_class=201)
     with pytest.raises(InputError, match="that fit into the 540 labelled nodes"):
         random_split(LABELS, per_class=20, val=500, test=1000)
-    with pytest.raises(InputError, match="per_class must be a whole number"):
+    with pytest.raises(InputError, match="per_class must be an integer"):
         random_split(LABELS, per_class=0)
     with pytest.raises(InputError, match="nothing to split"):
         fraction_split([None, None])
@@ -127,10 +127,10 @@ def test_parts_that_are_not_indices(nodes):
 
 def test_counts_and_seeds_are_whole_numbers():
     for counts in ({"val": 2.5}, {"test": -1}, {"val": True}):
-        with pytest.raises(InputError, match="must be whole numbers that fit"):
+        with pytest.raises(InputError, match="must be integers that fit"):
             random_split(LABELS, 5, **({"val": 10, "test": 10} | counts))
     for seed in (-1, 0.5, None):
-        with pytest.raises(InputError, match="seed must be a whole number >= 0"):
+        with pytest.raises(InputError, match="seed must be an integer >= 0"):
             fraction_split(LABELS, seed=seed)
 
 

@@ -217,12 +217,12 @@ def test_distinct_keys_move_to_the_front(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_nodes": 0}, "num_nodes must be a whole number >= 1. Got 0"),
+        ({"num_nodes": 0}, "num_nodes must be an integer >= 1. Got 0"),
         ({"num_nodes": 2**31, "num_features": 1}, "num_nodes must be at most 2,147,483,647"),
-        ({"num_edges": 1.5}, "num_edges must be a whole number"),
-        ({"num_classes": 0}, "num_classes must be a whole number"),
+        ({"num_edges": 1.5}, "num_edges must be an integer"),
+        ({"num_classes": 0}, "num_classes must be an integer"),
         ({"num_classes": 1001}, "num_classes must be at most num_nodes, 1,000. Got 1,001"),
-        ({"num_features": 0}, "num_features must be a whole number"),
+        ({"num_features": 0}, "num_features must be an integer"),
         ({"homophily": 1.1}, r"homophily must be a number in \[0, 1\]. Got 1.1"),
         ({"homophily": math.nan}, "homophily must be a number"),
         ({"homophily": "high"}, "homophily must be a number"),
@@ -233,8 +233,8 @@ def test_distinct_keys_move_to_the_front(monkeypatch):
         ({"exponent": math.nan}, "exponent must be a number > 2"),
         ({"exponent": "3"}, "exponent must be a number > 2"),
         ({"class_exponent": -0.5}, r"class_exponent must be a number in \[0, 10\]. Got -0.5"),
-        ({"seed": -1}, "seed must be a whole number >= 0. Got -1"),
-        ({"seed": 1.0}, "seed must be a whole number >= 0"),
+        ({"seed": -1}, "seed must be an integer >= 0. Got -1"),
+        ({"seed": 1.0}, "seed must be an integer >= 0"),
         (
             {"num_edges": 200_000},
             "ask for 160,000 edges within classes, and there are 124,500 pairs",

@@ -75,7 +75,7 @@ def test_blas_is_limited_until_the_last_thread_exits():
 def test_thread_count_is_validated():
     assert thread_count(3) == 3
     for invalid in (0, -1, 1.5, "2", True):
-        with pytest.raises(InputError, match="n_threads must be a whole number >= 1"):
+        with pytest.raises(InputError, match="n_threads must be an integer >= 1"):
             thread_count(invalid)
 
 

@@ -134,7 +134,7 @@ class TestPyG:
             assert from_pyg(pyg.data.Data(edge_index=edges, **{name: value})).graph.num_nodes == 4
         data = pyg.data.Data(edge_index=edges, num_nodes=torch.tensor(4))
         assert from_pyg(data).graph.num_nodes == 4
-        with pytest.raises(InputError, match="whole number"):
+        with pytest.raises(InputError, match="integer"):
             from_pyg(SimpleNamespace(edge_index=edges, num_nodes=4.5))
         with pytest.raises(InputError, match="set data.num_nodes"):
             from_pyg(pyg.data.Data(edge_index=edges))

@@ -120,7 +120,7 @@ class TestEdges:
 
     @pytest.mark.parametrize("bad", [-1, 2.5, "3", True])
     def test_bad_num_nodes(self, bad):
-        with pytest.raises(InputError, match="num_nodes must be a whole number"):
+        with pytest.raises(InputError, match="num_nodes must be an integer"):
             Graph.from_edges([], [], num_nodes=bad)
 
     def test_object_weights(self):

@@ -94,7 +94,7 @@ def test_the_text_of_an_explanation():
         clf.explain(20, label="war")
     with pytest.raises(InputError, match="node 90 is outside 0..89"):
         clf.explain(90)
-    with pytest.raises(InputError, match="top must be a whole number >= 1"):
+    with pytest.raises(InputError, match="top must be an integer >= 1"):
         clf.explain(1, top=0)
 
 

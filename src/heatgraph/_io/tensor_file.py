@@ -240,7 +240,7 @@ def _array_views(header: dict[str, Any], raw: bytes | mmap.mmap, start: int) -> 
         numbers = [*entry["shape"], *entry["data_offsets"]]
         whole = all(type(number) is int and number >= 0 for number in numbers)
         if not whole or len(entry["data_offsets"]) != 2 or len(numbers) > _MAX_DIMENSIONS + 2:
-            raise ValueError(f"array {name!r} must have a shape and two offsets of whole numbers")
+            raise ValueError(f"array {name!r} must have a shape and two offsets of integers")
     views: dict[str, Array] = {}
     expected = 0
     for name in sorted(entries, key=lambda name: entries[name]["data_offsets"]):

@@ -41,7 +41,7 @@ from heatgraph.learning._serialization import (
     serialize_parameters,
 )
 from heatgraph.learning.classifier import DGCClassifier, from_fitted_model, to_fitted_model
-from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
+from heatgraph.learning.scaling import Scaling, check_scaling
 from heatgraph.schemes import SIGN
 
 Array = npt.NDArray[Any]
@@ -97,10 +97,7 @@ class StackedClassifier(NodeClassifier):
         candidates = self._candidates()
         labels = Labels.read(y, graph.num_nodes)
         train_nodes, val_nodes = training_nodes(labels, train, val)
-        scaling = self.feature_scaling
-        if scaling == "auto":
-            scaling = candidate_scalings(graph.features, train_nodes)[0]
-        self.scaling_ = Scaling.learn(scaling, graph.features, train_nodes)
+        self.scaling_ = Scaling.learn(self.feature_scaling, graph.features, train_nodes)
         nodes = train_nodes if val_nodes is None else np.concatenate([train_nodes, val_nodes])
         scaled = self._scale_features(graph)
         report = progress or (lambda *_: None)
@@ -146,9 +143,7 @@ class StackedClassifier(NodeClassifier):
             "num_features": self.n_features_in_,
             "head": head,
         }
-        for name in ("factor", "shift"):
-            if getattr(self.scaling_, name) is not None:
-                tensors[name] = getattr(self.scaling_, name)
+        tensors |= self.scaling_.to_tensors()
         write_tensors(path, type(self).__name__, content, tensors)
 
     @classmethod
@@ -162,9 +157,7 @@ class StackedClassifier(NodeClassifier):
             setting, count = content["setting"], content["num_features"]
             if cls(**(parameters | setting))._candidates() != [setting]:
                 raise ValueError("the setting does not fit the parameters")
-            statistics = tensors.pop("factor", None), tensors.pop("shift", None)
-            scaling = Scaling(content["feature_scaling"], *statistics)
-            scaling.check(count)
+            scaling = Scaling.from_tensors(content["feature_scaling"], tensors, count)
             head = from_fitted_model(deserialize_model(content["head"], tensors))
             if count < 1 or head.n_features_in_ % count:
                 raise ValueError("the numbers of features contradict each other")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
-from heatgraph.learning.scaling import Scaling, candidate_scalings
+from heatgraph.learning.scaling import Scaling
 
 
 def add_feature_noise(data: Dataset, noise: float, seed: int) -> Dataset:
@@ -21,9 +21,7 @@ def add_feature_noise(data: Dataset, noise: float, seed: int) -> Dataset:
     X = data.graph.features
     if X is None:
         raise InputError("the graph has no features to add noise to.")
-    train = data.split.train
-    scaling = Scaling.learn(candidate_scalings(X, train)[0], X, train)
-    X = scaling.apply(X, np.dtype(np.float32))
+    X = Scaling.learn("auto", X, data.split.train).apply(X, np.dtype(np.float32))
     if noise:
         random = np.random.default_rng(seed)
         X = X.toarray() if sp.issparse(X) else X

@@ -338,7 +338,7 @@ def _matrix_shape(archive: NpzArchive) -> tuple[int, int]:
     sides = tuple(shape.tolist()) if shape.shape == (2,) and shape.dtype.kind in "iu" else ()
     if not sides or min(sides) < 0 or max(sides) > MAX_SIDE:
         raise FileFormatError(
-            f"{archive.path}: 'shape' must be two whole numbers in 0..{MAX_SIDE}. Got "
+            f"{archive.path}: 'shape' must be two integers in 0..{MAX_SIDE}. Got "
             f"{sides or shape.dtype}."
         )
     return sides[0], sides[1]
@@ -361,7 +361,7 @@ def _index_array(archive: NpzArchive, name: str) -> Array:
     index = archive.read(name)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise FileFormatError(
-            f"{archive.path}: {name!r} must be a list of whole numbers. Got shape {index.shape} of "
+            f"{archive.path}: {name!r} must be a list of integers. Got shape {index.shape} of "
             f"{index.dtype}."
         )
     return index

@@ -104,8 +104,8 @@ def read_reddit(folder: str | Path) -> Dataset:
 
 def _read_dgl(data_path: Path, graph_path: Path) -> Dataset:
     with NpzArchive(data_path) as data, _errors_naming(data_path):
-        labels = _read_whole_numbers(data.read("label"), "label")
-        types = _read_whole_numbers(data.read("node_types"), "node_types")
+        labels = _read_integers(data.read("label"), "label")
+        types = _read_integers(data.read("node_types"), "node_types")
         if len(types) != len(labels):
             raise InputError(
                 f"node_types must have one entry per label, {len(labels):,}. Got {len(types):,}."
@@ -131,7 +131,7 @@ def _read_sgc(data_path: Path, graph_path: Path) -> Dataset:
     with NpzArchive(data_path) as data, _errors_naming(data_path):
         for part in _PARTS:
             nodes = _read_nodes(data.read(f"{part}_index"), f"{part}_index", n)
-            values = _read_whole_numbers(data.read(f"y_{part}"), f"y_{part}")
+            values = _read_integers(data.read(f"y_{part}"), f"y_{part}")
             if len(values) != len(nodes):
                 raise InputError(
                     f"y_{part} must have one entry per node in {part}_index, {len(nodes):,}. Got "
@@ -207,23 +207,23 @@ def _drop_weights(matrix: Any, path: Path) -> None:
     matrix.data = np.ones(matrix.nnz, dtype=np.int8)
 
 
-def _read_whole_numbers(values: Array, name: str) -> Indices:
-    """Read an array of whole numbers >= 0, which may be stored as floats."""
+def _read_integers(values: Array, name: str) -> Indices:
+    """Read an array of integers >= 0, which may be stored as floats."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise InputError(
-            f"{name} must be a list of whole numbers. Got shape {values.shape} of {values.dtype}."
+            f"{name} must be a list of integers. Got shape {values.shape} of {values.dtype}."
         )
     bad = np.flatnonzero(~((values >= 0) & (values <= INDEX_LIMIT) & (values == np.rint(values))))
     if len(bad):
         raise InputError(
-            f"{name} must be whole numbers >= 0. Entry {bad[0]} is {values[bad[0]]} ({len(bad):,} "
+            f"{name} must be integers >= 0. Entry {bad[0]} is {values[bad[0]]} ({len(bad):,} "
             "such in all)."
         )
     return values.astype(np.int64)
 
 
 def _read_nodes(values: Array, name: str, num_nodes: int) -> Indices:
-    nodes = _read_whole_numbers(values, name)
+    nodes = _read_integers(values, name)
     check_range(nodes, num_nodes, name + "[{}]: node")
     distinct, counts = np.unique(nodes, return_counts=True)
     if len(distinct) < len(nodes):

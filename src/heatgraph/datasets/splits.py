@@ -81,7 +81,7 @@ def random_split(
     rest = order[~np.isin(order, train)]
     if not _is_count(val) or not _is_count(test) or val + test > len(rest):
         raise InputError(
-            f"val={val!r} and test={test!r} must be whole numbers that fit into the {len(rest):,} "
+            f"val={val!r} and test={test!r} must be integers that fit into the {len(rest):,} "
             "labelled nodes outside the training set."
         )
     return Split(train, rest[:val], rest[val : val + test])
@@ -151,12 +151,12 @@ def column_split(column: Any, place: Callable[[int], str] = "entry {}".format) -
 
 
 def _read_indices(nodes: Any, name: str) -> Indices:
-    """Read node indices, whole numbers >= 0, sorted and without duplicates."""
+    """Read node indices, integers >= 0, sorted and without duplicates."""
     array = np.asarray(nodes)
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0:
-        raise InputError(f"{name} must be indices of nodes, whole numbers >= 0. Got {nodes!r}.")
+        raise InputError(f"{name} must be indices of nodes, integers >= 0. Got {nodes!r}.")
     return np.unique(array).astype(np.int64)
 
 
@@ -166,7 +166,7 @@ def _is_count(value: Any) -> bool:
 
 def _shuffle(nodes: Indices, seed: int) -> Indices:
     if not _is_count(seed):
-        raise InputError(f"seed must be a whole number >= 0. Got {seed!r}.")
+        raise InputError(f"seed must be an integer >= 0. Got {seed!r}.")
     return np.random.default_rng(seed).permutation(nodes)
 
 

@@ -383,5 +383,5 @@ def _check_number(name: str, value: Any, least: float, most: float) -> None:
 
 def _random_stream(seed: int, stream: int) -> np.random.Generator:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number >= 0. Got {seed!r}.")
+        raise InputError(f"seed must be an integer >= 0. Got {seed!r}.")
     return np.random.default_rng([int(seed), stream])

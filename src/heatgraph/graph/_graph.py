@@ -477,7 +477,7 @@ def _count_nodes(num_nodes: int | None, features: Any) -> int:
         shape = features.shape if sp.issparse(features) else as_array(features, "features").shape
         return int(shape[0]) if shape else 0
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
-        raise InputError(f"num_nodes must be a whole number >= 0. Got {num_nodes!r}.")
+        raise InputError(f"num_nodes must be an integer >= 0. Got {num_nodes!r}.")
     return int(num_nodes)
 
 

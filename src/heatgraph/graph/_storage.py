@@ -199,7 +199,7 @@ def _order(tensors: dict[str, Array], n: int) -> Array:
 def _count(content: dict[str, Any], name: str) -> int:
     value = content.get(name)
     if type(value) is not int or not 0 <= value <= np.iinfo(np.int64).max:
-        raise ValueError(f"{name} must be a whole number. Got {value!r}")
+        raise ValueError(f"{name} must be an integer. Got {value!r}")
     return value
 
 

@@ -147,7 +147,7 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "search": {key: [record[key] for record in model.search] for key in SEARCH_COLUMNS},
         "versions": _versions(),
     }
-    tensors = {"Theta": model.coef.T, "bias": model.intercept, **scaling_tensors(model.scaling)}
+    tensors = {"Theta": model.coef.T, "bias": model.intercept, **model.scaling.to_tensors()}
     return content, tensors
 
 
@@ -164,8 +164,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
     _check_finite_floats(bias, (C,), "bias")
     if len(classes) != C or not isinstance(num_features, int) or num_features not in (0, d):
         raise ValueError("the numbers of classes or features contradict each other")
-    scaling = Scaling(content["feature_scaling"], tensors.get("factor"), tensors.get("shift"))
-    scaling.check(num_features)
+    scaling = Scaling.from_tensors(content["feature_scaling"], tensors, num_features)
     temperature, self_loops = float(content["temperature"]), content["self_loops"]
     if not 0 < temperature < np.inf or not isinstance(self_loops, bool):
         raise ValueError("temperature must be positive and self_loops a boolean")
@@ -197,12 +196,6 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         validation_accuracy=None if accuracy is None else float(accuracy),
         search=[dict(zip(SEARCH_COLUMNS, row, strict=True)) for row in rows],
     )
-
-
-def scaling_tensors(scaling: Scaling) -> dict[str, Array]:
-    """The fitted statistics of a scaling, by name; those it does not have are left out."""
-    statistics = {"factor": scaling.factor, "shift": scaling.shift}
-    return {name: value for name, value in statistics.items() if value is not None}
 
 
 def _check_finite_floats(tensor: Array, shape: tuple[int, ...], name: str) -> None:

@@ -71,7 +71,9 @@ class Scaling:
 
     @classmethod
     def learn(cls, name: str, X: Any, train: npt.NDArray[np.int64]) -> Scaling:
-        """Fit to the rows `train` of features X (n, d)."""
+        """Fit to the rows `train` of features X (n, d); "auto" is the default for these features."""
+        if name == "auto":
+            name = candidate_scalings(X, train)[0]
         if X is None or name in ("none", "rows", "sqrt"):
             return cls(name if X is not None else "none")
         rows = X[train].astype(np.float64)
@@ -95,6 +97,18 @@ class Scaling:
             return cls(name, factor, None if sp.issparse(rows) else mean * peak * factor)
         occurrences = np.asarray((rows != 0).sum(axis=0)).ravel()
         return cls(name, np.log((1 + n) / (1 + occurrences)) + 1)
+
+    @classmethod
+    def from_tensors(cls, name: str, tensors: dict[str, Array], num_features: int) -> Scaling:
+        """Take a scaling out of the tensors of a file; ValueError if it does not fit the name."""
+        scaling = cls(name, tensors.pop("factor", None), tensors.pop("shift", None))
+        scaling.check(num_features)
+        return scaling
+
+    def to_tensors(self) -> dict[str, Array]:
+        """The fitted statistics by name; those it does not have are left out."""
+        statistics = {"factor": self.factor, "shift": self.shift}
+        return {name: value for name, value in statistics.items() if value is not None}
 
     def check(self, num_features: int) -> None:
         """Raise ValueError if statistics, read from a file, contradict the name or the features."""

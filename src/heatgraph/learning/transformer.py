@@ -19,7 +19,7 @@ from heatgraph._arguments import working_dtype
 from heatgraph.diffusion import diffuse
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
+from heatgraph.learning.scaling import Scaling, check_scaling
 from heatgraph.schemes import scheme_from
 
 Array = npt.NDArray[Any]
@@ -91,10 +91,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             nodes = np.arange(graph.num_nodes)
         if len(nodes) == 0:
             raise InputError("X names no node to learn from.")
-        name = self.feature_scaling
-        if name == "auto":
-            name = candidate_scalings(graph.features, nodes)[0]
-        self.scaling_ = Scaling.learn(name, graph.features, nodes)
+        self.scaling_ = Scaling.learn(self.feature_scaling, graph.features, nodes)
         self.n_features_in_ = graph.num_features
         self._n_features_out = graph.num_features or graph.num_nodes
         return self

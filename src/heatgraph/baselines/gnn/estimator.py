@@ -36,7 +36,7 @@ from heatgraph.learning._serialization import (
     serialize_parameters,
 )
 from heatgraph.learning.classifier import read_seed
-from heatgraph.learning.scaling import Scaling, candidate_scalings, check_scaling
+from heatgraph.learning.scaling import Scaling, check_scaling
 
 Array = npt.NDArray[Any]
 # Fields of a recipe that are parameters of the estimator, besides `options`.
@@ -124,10 +124,7 @@ class GNNClassifier(NodeClassifier):
         labels = Labels.read(y, graph.num_nodes)
         train_nodes, val_nodes = training_nodes(labels, train, val)
         classes = labels.classes(train_nodes)
-        name = self.feature_scaling
-        if name == "auto":
-            name = candidate_scalings(graph.features, train_nodes)[0]
-        scaling = Scaling.learn(name, graph.features, train_nodes)
+        scaling = Scaling.learn(self.feature_scaling, graph.features, train_nodes)
         seed = read_seed(self.random_state)
         with _torch_session(self.n_threads) as (torch, networks, training):
             network = networks.NETWORKS[self.network]
@@ -180,9 +177,7 @@ class GNNClassifier(NodeClassifier):
         }
         state = self.network_.state_dict()
         tensors = {f"network.{name}": value.numpy() for name, value in state.items()}
-        for name in ("factor", "shift"):
-            if getattr(self.scaling_, name) is not None:
-                tensors[name] = getattr(self.scaling_, name)
+        tensors |= self.scaling_.to_tensors()
         write_tensors(path, "GNNClassifier", content, tensors)
 
     @classmethod
@@ -198,10 +193,7 @@ class GNNClassifier(NodeClassifier):
             recipe = Recipe(**content["recipe"])
             RECIPES[model.network].check(recipe)
             classes, num_features = deserialize_classes(content), content["num_features"]
-            scaling = Scaling(
-                content["feature_scaling"], tensors.pop("factor", None), tensors.pop("shift", None)
-            )
-            scaling.check(num_features)
+            scaling = Scaling.from_tensors(content["feature_scaling"], tensors, num_features)
             with torch.device("meta"):  # compare sizes before allocating anything
                 module = networks.NETWORKS[model.network].build(
                     num_features, len(classes), recipe, content["num_nodes"]

@@ -95,7 +95,7 @@ class PublishedRecipes:
         least = 0 if name in self.may_be_zero else SMALLEST_OPTION
         if not _is_number(value) or value < least or (is_whole and int(value) != value):
             raise InputError(
-                f"option {name} must be {'a whole number' if is_whole else 'a number'} "
+                f"option {name} must be {'an integer' if is_whole else 'a number'} "
                 f"{'> 0' if least else '>= 0'}. Got {value!r}."
             )
 
