@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from heatgraph import Euler
 from heatgraph._io import tensor_file
 from heatgraph._io.tensor_file import (
     CACHE_LINE_ALIGNMENT,
@@ -21,7 +20,6 @@ from heatgraph._io.tensor_file import (
     write_tensors,
 )
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.learning._serialization import from_json_value, to_json_value
 
 PINNED_SHA256 = "a79e3b98bd81c22c7e4be62c269de2f129ef3c822daaf796c3bac247f2961582"
 CONTENT = {"name": "Übung", "numbers": [1, 2.5, None], "flag": True}
@@ -273,26 +271,6 @@ def test_content_must_be_a_json_object(path, text):
 def test_a_missing_file_raises_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_tensors(tmp_path / "nothing", "thing")
-
-
-def test_plain_values():
-    value = [1, np.float64(2.5), "x", None, True, np.arange(2), (Euler(2.0, 4), "y"), np.float32]
-    plain = to_json_value(value)
-    assert json.loads(json.dumps(plain)) == plain
-    assert from_json_value(plain) == [
-        1,
-        2.5,
-        "x",
-        None,
-        True,
-        [0, 1],
-        [Euler(2.0, 4), "y"],
-        "float32",
-    ]
-    with pytest.raises(InputError, match="cannot be written into a file: it is a object"):
-        to_json_value(object())
-    with pytest.raises(InputError, match="is no scheme"):
-        from_json_value({"kind": "os.system"})
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path):

@@ -1,14 +1,21 @@
 """Models in files: what is written is read back, and anything else is refused."""
 
+import json
+
 import numpy as np
 import pytest
 from strategies import planted
 
 import heatgraph as hg
-from heatgraph import DGCClassifier, load
+from heatgraph import DGCClassifier, Euler, load
 from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
-from heatgraph.learning._serialization import deserialize_model, serialize_model
+from heatgraph.learning._serialization import (
+    deserialize_model,
+    from_json_value,
+    serialize_model,
+    to_json_value,
+)
 from heatgraph.learning.classifier import from_fitted_model, to_fitted_model
 
 GRAPH, LABELS = planted()
@@ -186,3 +193,23 @@ def test_crafted_files_with_invalid_names_or_accuracy_are_refused(tmp_path, alte
     write_tensors(path, "DGCClassifier", content | altered, tensors)
     with pytest.raises(FileFormatError, match="does not hold a valid model"):
         load(path)
+
+
+def test_parameters_convert_to_json_values_and_back():
+    value = [1, np.float64(2.5), "x", None, True, np.arange(2), (Euler(2.0, 4), "y"), np.float32]
+    plain = to_json_value(value)
+    assert json.loads(json.dumps(plain)) == plain
+    assert from_json_value(plain) == [
+        1,
+        2.5,
+        "x",
+        None,
+        True,
+        [0, 1],
+        [Euler(2.0, 4), "y"],
+        "float32",
+    ]
+    with pytest.raises(InputError, match="cannot be written into a file: it is a object"):
+        to_json_value(object())
+    with pytest.raises(InputError, match="is no scheme"):
+        from_json_value({"kind": "os.system"})

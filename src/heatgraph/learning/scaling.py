@@ -71,7 +71,7 @@ class Scaling:
 
     @classmethod
     def learn(cls, name: str, X: Any, train: npt.NDArray[np.int64]) -> Scaling:
-        """Fit to the rows `train` of features X (n, d); "auto" is the default for these features."""
+        """Fit to the rows `train` of X (n, d); "auto" is the default for these features."""
         if name == "auto":
             name = candidate_scalings(X, train)[0]
         if X is None or name in ("none", "rows", "sqrt"):
