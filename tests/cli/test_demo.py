@@ -17,7 +17,7 @@ def test_the_demo_and_its_python_code_agree(folder, start, capsys):
     assert (process.returncode, err) == (0, "")
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert "Citeseer: 3,327 papers" in out
-    assert "Why one of them got its field" in out
+    assert "Contributions to the prediction of one test paper" in out
     assert "Accuracy over T is drawn in plot.png." in out
     assert demo.PYTHON_EQUIVALENT in out
     assert f"chose T = {T:.2f}." in out
