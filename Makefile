@@ -21,8 +21,13 @@ test: .venv/dev lint
 	$(PYTEST) --cov
 
 test-fast: .venv/dev
-	@echo "Leaving out: lint, types, coverage, doctests, and tests marked slow or signals (see pyproject.toml)."
-	$(PYTEST) -m "not slow and not signals" tests
+	@echo "Leaving out: lint, types, coverage, doctests; tests of baselines, cli, experiments, benchmarks, report,"
+	@echo "memory, documents and scikit-learn's checks; tests marked slow, signals, torch or planetoid; most random examples."
+	$(PYTEST) -m "not slow and not signals and not torch and not planetoid" --hypothesis-profile=fast \
+	  --ignore=tests/learning/test_estimator_checks.py --ignore=tests/learning/test_reproducibility.py \
+	  --ignore=tests/engine/test_memory_estimate.py \
+	  tests/engine tests/graph tests/io tests/learning tests/datasets \
+	  tests/tables tests/exchange $(filter-out tests/test_documents.py,$(wildcard tests/test_*.py))
 
 # What `make test` skips: tests that need torch or the Planetoid files. Coverage of the networks is
 # counted without the code that PyTorch Geometric generates for them.

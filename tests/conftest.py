@@ -15,6 +15,7 @@ settings.register_profile(
     derandomize=not os.environ.get("HYPOTHESIS_EXPLORE"),
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("fast", settings.get_profile("heatgraph"), max_examples=5)
 settings.load_profile("heatgraph")
 
 # With --doctest-modules, pytest would collect the conftest.py of a subfolder as this module.
