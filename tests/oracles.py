@@ -123,3 +123,12 @@ def torch_adam(X, y, weights, learning_rate, weight_decay, epochs):
         v_hat = v / (1 - 0.999**t)
         theta = theta - learning_rate * m_hat / (np.sqrt(v_hat) + 1e-8)
     return theta
+
+
+def random_problem(n, p, C, seed, scale=1.0, dtype=np.float64, sets=1):
+    """Features (sets, n, p) and labels that are noise: the optimum is finite with any penalty."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(sets, n, p)) * scale
+    y = random.integers(C, size=n)
+    y[:C] = np.arange(C)
+    return X.astype(dtype), y

@@ -149,7 +149,7 @@ def test_unstable_steps(kind, K):
 
 
 @pytest.fixture
-def always_sharing(monkeypatch):
+def always_sharing(monkeypatch, always_cut):
     monkeypatch.setattr(ranges, "WORTH_SHARING", 1)
     monkeypatch.setattr(ranges, "RANGE_WORK", 50_000)
     monkeypatch.setattr(ranges, "BLOCK_ROWS", 700)
@@ -221,6 +221,7 @@ def test_never_more_products_than_literal_steps():
 class TestOut:
     @pytest.mark.parametrize("d", [70, 135])
     @pytest.mark.parametrize("n", [1, 3])
+    @pytest.mark.usefixtures("always_cut")
     def test_a_panel_that_is_padded_stays_within_its_place(self, n, d):
         X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
         A = np.ones((n, n)) - np.eye(n)
@@ -420,7 +421,7 @@ class TestProgress:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("kernel", "rows", "bounds"),
-    [("recur", None, lambda args: args[3]), ("combine", range(2900), lambda args: args[:2])],
+    [("recur", None, lambda args: args[3]), ("combine", range(2900), lambda args: args[3])],
 )
 @pytest.mark.usefixtures("always_sharing")
 def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, bounds, threads):

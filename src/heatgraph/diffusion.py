@@ -310,8 +310,6 @@ class _Diffusion:
         progress: Progress | None,
     ) -> None:
         """Compute panels, in their part of the result where possible, and store each."""
-        from heatgraph._engine.kernels import compile_for
-
         if not panels:
             return
         plan, request = self.plan, self.request
@@ -319,7 +317,6 @@ class _Diffusion:
         graph = self.graph if reordered is None else reordered.graph
         order = None if reordered is None else reordered.order
         P = graph.operator(self.self_loops, request.working_dtype)
-        compile_for(P)
         features = prepare_features(self.graph.features, plan.side, order, request.working_dtype)
         rows = self.rows
         if rows is not None and reordered is not None:

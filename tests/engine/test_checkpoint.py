@@ -120,6 +120,7 @@ class TestFiles:
         assert written.shape == (count, 0, 200)
         assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
 
+    @pytest.mark.usefixtures("always_cut")
     def test_features_beyond_the_budget_are_read_by_few_panels(self, graph, tmp_path):
         np.save(tmp_path / "X.npy", graph.features)
         mapped = graph.with_features(np.load(tmp_path / "X.npy", mmap_mode="r"))

@@ -143,6 +143,7 @@ class TestAllocations:
         assert abs(peak(diffuse, graph, 3.0, 3, n_threads=2) - need) < 0.15 * need
 
     @pytest.mark.parametrize("options", [{"method": "steps"}, {"rows": range(8000)}])
+    @pytest.mark.usefixtures("always_cut")
     def test_padding_of_panels_in_parallel_is_in_the_plan(self, options, in_lockstep):
         graph = random_graph(n=20_000, edges=80_000, d=49)
         options = {"n_threads": 2, **options}

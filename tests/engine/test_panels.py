@@ -44,5 +44,5 @@ class TestPreparedFeatures:
 
     def test_sparse_rows_stay_in_order(self):
         prepared = prepare_features(sp.csr_array(self.X), "rows", np.array([2, 0, 3, 1]), DOUBLE)
-        assert prepared.format == "csr"
+        assert prepared.format == "csc"
         assert_array_equal(prepared.toarray(), self.X)

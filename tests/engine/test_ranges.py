@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heatgraph._engine import ranges
-from heatgraph._engine.ranges import even_ranges, feature_blocks, row_blocks, row_ranges
+from heatgraph._engine.ranges import even_ranges, row_blocks, row_ranges
 
 
 def rows_in(pairs):
@@ -66,12 +65,3 @@ def test_row_blocks(rows, block):
         cut = row_blocks(rows)
     assert rows_in(cut) == list(range(rows))
     assert all(stop - start <= block for start, stop in cut)
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
-def test_feature_blocks(convert, monkeypatch):
-    monkeypatch.setattr(ranges, "BLOCK_ROWS", 30)
-    monkeypatch.setattr(ranges, "RANGE_WORK", 2000)
-    cut = feature_blocks(convert(np.ones((100, 7))), width=8)
-    assert rows_in(cut) == list(range(100))
-    assert len(cut) > 2

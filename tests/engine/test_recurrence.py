@@ -80,7 +80,7 @@ def test_contract_multiplies_the_transpose_by_the_features(kind):
     random = np.random.default_rng(0)
     columns = random.normal(size=(30, 4))
     X = random.normal(size=(30, 7)) * (random.random((30, 7)) < 0.5)
-    given_X = {"none": None, "dense": X.astype(np.float32), "sparse": sp.csr_array(X)}[kind]
+    given_X = {"none": None, "dense": X.astype(np.float32), "sparse": sp.csc_array(X)}[kind]
     product = panel_operator(Graph(np.ones((30, 30)))).contract(columns, given_X)
     expected = columns.T if kind == "none" else columns.T @ X
     assert product.dtype == FLOAT64

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
-from heatgraph._engine import kernels, reordering
+from heatgraph._engine import plain_kernels, reordering
 from heatgraph._engine import plan as plan_module
 from heatgraph._engine.reordering import edge_locality, reordered_graph
 from heatgraph.datasets.synthetic import make_block_graph
@@ -45,7 +45,7 @@ def test_permute_symmetric_agrees_with_indexing(graph, seed):
     weights = None if graph.weights is None else np.empty_like(graph.weights)
     middle, row_end = graph.num_nodes // 2, indptr[:-1].copy()
     for start, stop in ((0, middle), (middle, graph.num_nodes)):
-        kernels.permute_symmetric(
+        plain_kernels.permute_symmetric(
             graph.indptr, graph.indices, graph.weights, order, rank, row_end,
             indices, weights,            start, stop,
         )  # fmt: skip
@@ -73,8 +73,8 @@ def test_label_propagation_bounds_communities_compiled_or_interpreted(graph, sam
         assert sizes.max() <= limit
         return labels, changed
 
-    compiled = propagate(kernels.propagate_labels)
-    interpreted = propagate(kernels._propagate_labels)
+    compiled = propagate(plain_kernels.propagate_labels)
+    interpreted = propagate(plain_kernels.propagate_labels.py_func)
     assert_array_equal(compiled[0], interpreted[0])
     assert compiled[1] == interpreted[1]
 

@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -46,6 +47,23 @@ def test_the_first_exception_stops_the_rest():
         workers.map(work, range(200))
     assert workers.stopping
     assert len(done) < 100
+
+
+def test_the_cause_is_raised_and_not_a_cancellation_that_follows_from_it():
+    workers = WorkerThreads(2)
+    calling = threading.current_thread()
+    started = threading.Barrier(2, timeout=10)
+
+    def work(_):
+        started.wait()
+        if threading.current_thread() is not calling:
+            raise ZeroDivisionError
+        while not workers.stopping:
+            time.sleep(0.001)
+        raise CancelledError
+
+    with pytest.raises(ZeroDivisionError), workers:
+        workers.map(work, range(2))
 
 
 def test_threads_end_with_the_task():

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from heatgraph._arguments import memory_owners
-from heatgraph._engine.ranges import feature_ranges
+from heatgraph._engine.ranges import row_blocks
 from heatgraph._engine.reordering import is_reordering_cached
 from heatgraph.graph import Graph
 from heatgraph.graph._normalized_operator import BLOCK_EDGES
@@ -32,8 +32,6 @@ from heatgraph.graph._normalized_operator import BLOCK_EDGES
 Side = Literal["features", "rows"]
 Destination = Literal["memory", "array", "file"]
 
-# Below this width, reading the graph costs as much as gathering the columns.
-NARROWEST_PANEL = 32
 # Panels are whole cache lines wide: 16 columns of float32.
 LINE_COLUMNS = 16
 # Bytes per edge that SciPy takes to find components: float64 data, an index, and our array of ones.
@@ -234,6 +232,7 @@ def estimate_memory(
         and not reordered
         and panels.count == 1
         and request.working_dtype == request.dtype
+        and request.destination != "file"
     ):
         in_panels -= item * M * R * d  # the result is the accumulator
     if side == "rows" and not request.graph.sparse_features:
@@ -304,22 +303,14 @@ def _source(graph: GraphSizes, dtype: np.dtype[Any], side: Side) -> Allocation:
     """Features in another order or precision."""
     if graph.features_dtype is None:
         return NOTHING
-    n, nnz = graph.num_nodes, graph.feature_entries
     converts = graph.features_dtype != dtype
-    block_rows = 0
-    if side == "rows":
-        ranges = feature_ranges(n, nnz if graph.sparse_features else None, NARROWEST_PANEL)
-        block_rows = ranges[0][1]
     if not graph.sparse_features:
-        block = block_rows * graph.num_features * dtype.itemsize if converts else 0
+        block_rows = row_blocks(graph.num_nodes)[0][1] if side == "rows" and converts else 0
+        block = block_rows * graph.num_features * dtype.itemsize
         return Allocation(block, block)
-    converted = nnz * (dtype.itemsize + 4)
-    if side == "rows":
-        block = 0 if block_rows == n else converted * block_rows // n
-        retained = block + (converted if converts else 0)
-        return Allocation(retained, retained)
-    reordered = nnz * (graph.features_dtype.itemsize + 4)
-    return Allocation(converted + (reordered if converts else 0), converted)
+    by_column = graph.feature_entries * (graph.features_dtype.itemsize + 4)
+    converted = graph.feature_entries * (dtype.itemsize + 4)
+    return Allocation(converted + (by_column if converts else 0), converted)
 
 
 def _components(graph: GraphSizes) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -204,15 +205,19 @@ class PanelDiffusion:
     def _copy_features(self, panel: slice, width: int) -> Array:
         """Copy columns of X into a dense panel, in the order of the operator and divided by R.
 
-        Dense features are padded with zeros up to `width` columns.
+        The panel is padded with zeros up to `width` columns.
         """
         X, root = self.features, self.operator.root
-        if sp.issparse(X):
-            dense = np.asarray(X[:, panel].toarray(order="C"))
-            if root is not None:
-                dense /= root[:, np.newaxis]
-            return dense
         columns, dtype = panel.stop - panel.start, self.working_dtype
+        if sp.issparse(X):
+            dense = empty_panel((X.shape[0], width), dtype)
+            dense[...] = 0
+            for column, (start, stop) in enumerate(
+                pairwise(X.indptr[panel.start : panel.stop + 1].tolist())
+            ):
+                nodes, values = X.indices[start:stop], X.data[start:stop]
+                dense[nodes, column] = values if root is None else values / root[nodes]
+            return dense
         copy = empty_panel((len(X), width), dtype)
         copy[:, columns:] = 0
         rank = None if self.reordered is None else self.reordered.rank
@@ -246,13 +251,13 @@ class PanelDiffusion:
 
 
 def prepare_features(X: Any, side: Side, order: Array | None, dtype: np.dtype[Any]) -> Any:
-    """Sparse features in the precision of the work; by column and reordered if columns diffuse.
+    """Sparse features by column, in the precision of the work; reordered if columns diffuse.
 
     Dense features stay as they are, and are converted block by block.
     """
     if not sp.issparse(X):
         return X
-    if side == "features":
-        X = (X if order is None else X[order]).tocsc()
+    if side == "features" and order is not None:
+        X = X[order]
     with np.errstate(over="ignore"):
-        return X.astype(dtype, copy=False)
+        return X.tocsc().astype(dtype, copy=False)

@@ -15,7 +15,6 @@ from typing import Literal
 
 from heatgraph._engine.memory_estimate import (
     LINE_COLUMNS,
-    NARROWEST_PANEL,
     MemoryEstimate,
     Panels,
     Request,
@@ -39,15 +38,15 @@ ROW_BYTES = 256
 # Bytes gathered per edge, over all products and columns, that finding an order of nodes pays for:
 # measured, it takes as long as 30 products with rows of 256 bytes save.
 ORDER_BYTES = 30 * ROW_BYTES
-# Columns are cut into at least this many panels, unless those would be too narrow. The cut does not
-# depend on the number of threads: BLAS rounds a product with features differently for each width.
-SHARED_PANELS = 8
+# Multiply-adds in a panel that are worth a thread of its own, and the number of panels beyond which
+# there is no need for more. The cut into panels does not depend on the number of threads: BLAS
+# rounds a product with features differently for each width.
+PANEL_WORK, SHARED_PANELS = 30_000_000, 8
 # Largest share of the columns that is diffused at the same time.
 MOST_IN_WORK = 2 / 3
-# Cost of a multiply-add relative to one of a product with S: dense, within the cache, and in
-# SciPy's product with sparse features.
-DENSE_COST = 0.1
-SPARSE_COST = 0.5
+# Cost of a multiply-add relative to one of a product with S: in dense products, in products with
+# sparse features, and in sums of vectors that were kept at some rows.
+DENSE_COST, SPARSE_COST, COMBINE_COST = 0.1, 1.0, 1.0
 # Bytes per second and thread, measured on a machine of 2020: rows gathered from the cache, from
 # memory, from memory in an order with near neighbours; and vectors that are read and written.
 NEAR_SPEED, FAR_SPEED, ORDERED_SPEED, STREAM_SPEED = 14e9, 5e9, 8e9, 8e9
@@ -170,7 +169,7 @@ def cheaper_side(request: Request) -> Side:
     M, R, d = request.shape
     contraction = (SPARSE_COST if graph.sparse_features else DENSE_COST) * graph.feature_entries
     per_column = request.products * product_work(graph.num_nodes, graph.num_edges)
-    by_features = d * per_column + DENSE_COST * M * (request.degree or 0) * R * d
+    by_features = d * per_column + COMBINE_COST * M * (request.degree or 0) * R * d
     sums = 2 * M * request.products * graph.num_nodes * R
     by_rows = R * per_column + sums + M * contraction * R
     return "rows" if by_rows < by_features else "features"
@@ -219,9 +218,12 @@ def _cache_width(request: Request, columns: int) -> int:
     """Columns per panel for the cache and for threads to share, whatever their number."""
     item = request.working_dtype.itemsize
     fitting = PANEL_BYTES // (request.graph.num_nodes * item)
-    narrowest = NARROWEST_PANEL if fitting >= NARROWEST_PANEL else ROW_BYTES // item
-    for_threads = -(-columns // SHARED_PANELS)
-    lines = -(-max(narrowest, min(fitting, for_threads)) // LINE_COLUMNS)
+    work = (
+        columns * request.products * product_work(request.graph.num_nodes, request.graph.num_edges)
+    )
+    panels = min(1 + work // PANEL_WORK, SHARED_PANELS)
+    for_threads = -(-columns // panels)
+    lines = -(-max(ROW_BYTES // item, min(fitting, for_threads)) // LINE_COLUMNS)
     width = lines * LINE_COLUMNS
     return columns if MOST_IN_WORK * columns < width else width
 

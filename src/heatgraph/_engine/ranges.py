@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 # Multiply-adds in one call of a kernel: some 50 ms, which Ctrl-C may have to wait for.
 RANGE_WORK = 200_000_000
 # Multiply-adds in a product below which waking a second thread costs more than it saves.
-WORTH_SHARING = 4_000_000
+WORTH_SHARING = 30_000_000
 # Besides its edges, a row costs about this many accesses, to its own vector and the next; and two
 # for each accumulator.
 ACCESSES_PER_ROW = 3
@@ -35,7 +34,7 @@ def is_worth_sharing(work: int) -> bool:
 
 
 def row_ranges(
-    indptr: npt.NDArray[np.int64], width: int, accumulators: int, threads: int
+    indptr: npt.NDArray[np.integer[Any]], width: int, accumulators: int, threads: int
 ) -> list[tuple[int, int]]:
     """Cut the rows of a product with `width` columns into ranges of about equal work."""
     n = len(indptr) - 1
@@ -56,13 +55,3 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
 def row_blocks(rows: int) -> list[tuple[int, int]]:
     """Cut rows into blocks of `BLOCK_ROWS`."""
     return [(start, min(start + BLOCK_ROWS, rows)) for start in range(0, rows, BLOCK_ROWS)]
-
-
-def feature_blocks(X: Any, width: int) -> list[tuple[int, int]]:
-    """Cut features into blocks of rows that are multiplied by `width` columns at a time."""
-    return feature_ranges(X.shape[0], int(X.nnz) if sp.issparse(X) else None, width)
-
-
-def feature_ranges(rows: int, nnz: int | None, width: int) -> list[tuple[int, int]]:
-    """`feature_blocks` of features with `nnz` entries; None for dense ones."""
-    return row_blocks(rows) if nnz is None else even_ranges(rows, -(-nnz // rows) * width)

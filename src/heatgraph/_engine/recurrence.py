@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from heatgraph._engine.kernel_arguments import Accumulators, Step
-from heatgraph._engine.ranges import even_ranges, feature_blocks
+from heatgraph._engine.ranges import even_ranges, row_blocks, row_ranges
 from heatgraph._engine.threads import WorkerThreads
 from heatgraph.graph._normalized_operator import NormalizedOperator
 from heatgraph.schemes import SteppedScheme
@@ -90,25 +91,40 @@ class PanelOperator:
 
         _, rows, width = vectors.shape
         self.run_ranges(
-            lambda start, stop: combine(start, stop, coefficients, vectors, out),
+            lambda start, stop: combine(coefficients, vectors, out, (start, stop)),
             even_ranges(rows, coefficients.size * width),
         )
 
     def contract(self, kernel_columns: Array, X: Any) -> Array:
         """Multiply the transpose of columns (n, w) by features (n, d), in the columns' precision.
 
-        X of None is the identity.
+        Sparse X are given by column; X of None is the identity.
         """
         if X is None:
             return kernel_columns.T
         n, width = kernel_columns.shape
+        if sp.issparse(X):
+            return self._contract_sparse(kernel_columns, X)
         product = np.zeros((width, X.shape[1]), dtype=kernel_columns.dtype)
-        for start, stop in feature_blocks(X, width):
+        for start, stop in row_blocks(n):
             self._raise_if_stopping()
             block = X if stop - start == n else X[start:stop]
             block = block.astype(product.dtype, copy=False)
             product += (block.T @ kernel_columns[start:stop]).T
         return product
+
+    def _contract_sparse(self, kernel_columns: Array, X: sp.csc_array) -> Array:
+        from heatgraph._engine.kernels import multiply
+
+        width = kernel_columns.shape[1]
+        transposed = X.T  # by row, and a view
+        product = np.empty((X.shape[1], width), dtype=kernel_columns.dtype)
+        ranges = row_ranges(transposed.indptr, width, 0, self.row_workers.threads)
+        columns = np.ascontiguousarray(kernel_columns)
+        self.run_ranges(
+            lambda start, stop: multiply(transposed, columns, product, (start, stop)), ranges
+        )
+        return product.T
 
     def run_ranges(
         self, work: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]

@@ -91,7 +91,7 @@ def _reorder(graph: Graph) -> ReorderedGraph | None:
 
 def _permute(graph: Graph, order: Array, rank: Array) -> Graph:
     """The graph of A[order][:, order]."""
-    from heatgraph._engine.kernels import permute_symmetric
+    from heatgraph._engine.plain_kernels import permute_symmetric
 
     indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[order])])
     indices = np.empty_like(graph.indices)
@@ -105,7 +105,7 @@ def _permute(graph: Graph, order: Array, rank: Array) -> Graph:
 
 def _community_order(graph: Graph) -> Array:
     """An order in which the nodes of each community are consecutive."""
-    from heatgraph._engine.kernels import propagate_labels
+    from heatgraph._engine.plain_kernels import propagate_labels
 
     n, index = graph.num_nodes, graph.indices.dtype
     labels, sizes = np.arange(n, dtype=index), np.ones(n, dtype=index)

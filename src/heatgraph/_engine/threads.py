@@ -8,12 +8,14 @@ the same time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from types import TracebackType
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from heatgraph._arguments import positive_integer
 
@@ -26,8 +28,11 @@ _POLL_SECONDS = 0.2
 class WorkerThreads:
     """A context manager of threads that stop at the first exception, or at Ctrl-C.
 
-    When the context is left, queued calls are cancelled and `stopping` is set, which running calls
-    should check now and then; the threads are joined.
+    The calling thread is one of them. It takes items like the others, so that a short list is done
+    before a second thread has woken up.
+
+    At an exception, and when the context is left, `stopping` is set, which running calls should
+    check now and then; the threads are joined.
     """
 
     def __init__(self, threads: int) -> None:
@@ -37,7 +42,7 @@ class WorkerThreads:
 
     def __enter__(self) -> WorkerThreads:
         if self.threads > 1:
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="heatgraph")
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="heatgraph")
         return self
 
     def __exit__(
@@ -51,16 +56,34 @@ class WorkerThreads:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:
-        """Call `function` on each item; on the calling thread if there is one thread or item."""
+        """Call `function` on each item, on all threads."""
         if self._pool is None or len(items) == 1:
             for item in items:
                 function(item)
             return
-        pending: Iterable[Future[Any]] = [self._pool.submit(function, item) for item in items]
-        while pending:
-            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
+        remaining = deque(items)
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                while True:
+                    try:
+                        item = remaining.popleft()
+                    except IndexError:
+                        return
+                    function(item)
+            except BaseException as failure:
+                failures.append(failure)
+                self.stopping = True
+                remaining.clear()
+
+        helpers = [self._pool.submit(work) for _ in range(min(self.threads, len(items)) - 1)]
+        work()
+        while wait(helpers, timeout=_POLL_SECONDS).not_done:
+            pass
+        if failures:
+            # The first one is the cause: others may have been cancelled because of it.
+            raise failures[0]
 
 
 class SingleBlasThread:
@@ -77,7 +100,7 @@ class SingleBlasThread:
         cls = SingleBlasThread
         with cls._lock:
             if cls._entered == 0:
-                cls._limits = threadpool_limits(1, user_api="blas")
+                cls._limits = _blas_libraries().limit(limits=1, user_api="blas")
             cls._entered += 1
 
     def __exit__(self, *_: object) -> None:
@@ -86,6 +109,14 @@ class SingleBlasThread:
             cls._entered -= 1
             if cls._entered == 0:
                 cls._limits.restore_original_limits()
+
+
+@cache
+def _blas_libraries() -> ThreadpoolController:
+    """The BLAS libraries of this process; finding them takes milliseconds."""
+    import scipy.linalg  # noqa: F401  # may bring a library beside NumPy's
+
+    return ThreadpoolController()
 
 
 def thread_count(n_threads: int | None) -> int:
