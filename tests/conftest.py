@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from heatgraph._engine import plan
 from heatgraph.datasets.planetoid import read_planetoid
 
 # Examples are the same in every run, so that a red run means that the change is wrong. With
@@ -45,6 +46,13 @@ def pytest_runtest_makereport(item, call):
                 report.outcome = "failed"
                 report.longrepr = f"{item.nodeid} skips without {name}: mark it {marker}."
     return report
+
+
+@pytest.fixture
+def always_cut(monkeypatch):
+    """Cut even little work into panels, of 32 columns of float32 or more."""
+    monkeypatch.setattr(plan, "PANEL_WORK", 1)
+    monkeypatch.setattr(plan, "ROW_BYTES", 128)
 
 
 @pytest.fixture(scope="session")

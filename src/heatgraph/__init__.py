@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from heatgraph.learning.classifier import load as load
     from heatgraph.learning.description import describe as describe
     from heatgraph.learning.explanation import Explanation as Explanation
+    from heatgraph.learning.progress import FitProgress as FitProgress
     from heatgraph.learning.transformer import GraphDiffusion as GraphDiffusion
     from heatgraph.schemes import SGC as SGC
     from heatgraph.schemes import SIGN as SIGN
@@ -61,6 +62,7 @@ _HOMES = {
     "plan": "diffusion",
     "expected_calibration_error": "learning.calibration",
     "Explanation": "learning.explanation",
+    "FitProgress": "learning.progress",
     "GraphDiffusion": "learning.transformer",
     "DGCClassifier": "learning.classifier",
     "load": "learning.classifier",

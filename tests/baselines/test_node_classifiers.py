@@ -26,6 +26,7 @@ from heatgraph.baselines.schemes import features_alone, personalized_pagerank, s
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 from heatgraph.errors import InputError
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning.progress import FitProgress
 
 GRAPH, LABELS = planted()
 NAMES = np.array(["x", "y", "z"])[LABELS]
@@ -267,10 +268,11 @@ def test_wrong_training_data(model):
 @every_model
 def test_progress_never_exceeds_its_total(model):
     calls = []
-    clone(model).fit(GRAPH, LABELS, TRAIN, VAL, progress=lambda *call: calls.append(call))
-    for stage, done, total in calls:
-        assert isinstance(stage, str)
-        assert 0 <= done <= total
+    clone(model).fit(GRAPH, LABELS, TRAIN, VAL, progress=calls.append)
+    for call in calls:
+        assert isinstance(call, FitProgress)
+        assert 0 <= call.done <= call.total
+        assert call.seconds >= 0
 
 
 @every_model

@@ -21,6 +21,13 @@ def test_the_table_has_every_setting(folder, run):
     assert f"chose among {len(rows)} settings" in done.out
 
 
+def test_the_largest_candidate_gets_a_hint(folder, run):
+    done = run("tune", *TABLES, "--T", "0.01,2", "--weight-decay", "1e-3")
+    assert "T = 2 is the largest of the candidates: a larger one may be better." in done.out
+    done = run("tune", *TABLES, "--T", "2,1000", "--weight-decay", "1e-3")
+    assert "the largest of the candidates" not in done.out
+
+
 def test_plot_formats(folder, run):
     for name, start in {"t.png": b"\x89PNG", "t.svg": b"<?xml", "t.pdf": b"%PDF"}.items():
         done = run("tune", *TABLES, "--T", "0,1,2", "--weight-decay", "1e-3", "--plot", name)

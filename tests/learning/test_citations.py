@@ -8,7 +8,7 @@ from heatgraph import DGCClassifier
 from heatgraph.datasets.planetoid import read_planetoid
 from heatgraph.experiments.paper.published import published_numbers
 from heatgraph.experiments.paper.settings import AUTHORS, authors_sgc
-from heatgraph.learning._softmax_regression import adam
+from heatgraph.learning._adam import adam
 
 
 @pytest.fixture(scope="module", params=AUTHORS)
@@ -63,7 +63,7 @@ def test_literal_steps_predict_the_same(citations):
         rows, data.labels[data.split.train], len(clf.classes_), [clf.weight_decay_],
         [clf.learning_rate_], epochs=100, seed=0,
     )  # fmt: skip
-    trained = (diffused @ again.Theta[0, 0] + again.bias[0, 0]).argmax(axis=1)
+    trained = (diffused @ again[0, 0, :-1] + again[0, 0, -1]).argmax(axis=1)
     assert (clf.predict() == trained).mean() >= 0.999
 
 

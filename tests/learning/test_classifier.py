@@ -27,6 +27,7 @@ from heatgraph.errors import (
     UnknownClassWarning,
 )
 from heatgraph.learning import _softmax_regression
+from heatgraph.learning._adam import adam
 from heatgraph.learning.scaling import Scaling
 
 GRAPH, LABELS = planted()
@@ -181,10 +182,8 @@ def test_published_protocol_is_literal_steps_and_adam():
     scaled = GRAPH.with_features(clf.scaling_.apply(GRAPH.features, np.dtype(np.float32)))
     X = hg.diffuse(scaled, 2.0, 40, method="steps")
     seed = np.random.RandomState(3).randint(2**31)
-    fit = _softmax_regression.adam(
-        X[np.newaxis, TRAIN], LABELS[TRAIN], 3, [1e-4], [0.2], epochs=100, seed=seed
-    )
-    scores = X @ fit.Theta[0, 0] + fit.bias[0, 0]
+    (weights,) = adam(X[np.newaxis, TRAIN], LABELS[TRAIN], 3, [1e-4], [0.2], epochs=100, seed=seed)
+    scores = X @ weights[0, :-1] + weights[0, -1]
     np.testing.assert_allclose(clf.decision_function(), scores, atol=2e-3)
     assert (scores.argmax(axis=1) == clf.predict()).all()
 

@@ -5,7 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from heatgraph.errors import InputError
-from heatgraph.learning.scaling import BY_ROW, SCALINGS, Scaling, candidate_scalings, check_scaling
+from heatgraph.learning.scaling import (
+    BY_ROW,
+    SCALINGS,
+    Scaling,
+    candidate_scalings,
+    check_scaling,
+    default_scaling,
+)
 
 RANDOM = np.random.default_rng(0)
 COUNTS = RANDOM.poisson(0.5, size=(40, 6)).astype(np.float64)
@@ -128,7 +135,7 @@ def test_a_negative_entry_in_any_row_rules_out_scaling_by_row():
     X = COUNTS.copy()
     X[39, 0] = -1
     assert 39 not in TRAIN
-    assert candidate_scalings(sp.csr_array(X), TRAIN) == ("standard",)
+    assert default_scaling(sp.csr_array(X), TRAIN) == "standard"
 
 
 def test_standardised_in_double_even_if_values_exceed_float32():
@@ -138,7 +145,7 @@ def test_standardised_in_double_even_if_values_exceed_float32():
 
 
 @pytest.mark.parametrize(
-    ("X", "first"),
+    ("X", "name"),
     [
         (sp.csr_array(COUNTS), "rows"),
         (sp.csr_array((40, 6)), "rows"),
@@ -150,10 +157,17 @@ def test_standardised_in_double_even_if_values_exceed_float32():
         (None, "none"),
     ],
 )
-def test_candidate_scalings(X, first):
-    suitable = candidate_scalings(X, TRAIN)
-    assert suitable[0] == first
-    assert suitable == {"rows": BY_ROW}.get(first, (first,))
+def test_default_scaling(X, name):
+    assert default_scaling(X, TRAIN) == name
+
+
+def test_a_search_compares_scalings_of_unit_length():
+    assert candidate_scalings("rows") == ("sqrt", "idf-sqrt")
+    assert candidate_scalings("standard") == ("standard",)
+    for name in candidate_scalings("rows"):
+        scaled = Scaling.learn(name, COUNTS, TRAIN).apply(COUNTS, DOUBLE)
+        lengths = np.linalg.norm(scaled, axis=1)
+        np.testing.assert_allclose(lengths[COUNTS.any(axis=1)], 1)
 
 
 @pytest.mark.parametrize("name", ["row", 3, None])

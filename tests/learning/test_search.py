@@ -8,30 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from processes import start
-from strategies import planted, seeds
+from strategies import planted
 from threadpoolctl import threadpool_info
 
 import heatgraph as hg
 from heatgraph import DGCClassifier
-from heatgraph.learning import _search
-from heatgraph.learning._search import (
-    CrossValidation,
-    NodeClassificationTask,
-    search,
-    stratified_parts,
-)
-from heatgraph.learning._search_space import SearchSpace
+from heatgraph.learning import _evaluation, _search
+from heatgraph.learning._folds import Folds, SampleSize
+from heatgraph.learning._search import search
+from heatgraph.learning._search_space import SchemeFamily, SearchSpace
 from heatgraph.learning._softmax_regression import SoftmaxRegression
+from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.calibration import log_loss
-from heatgraph.learning.scaling import Scaling
 
 GRAPH, LABELS = planted(noise=3.0)
 TRAIN, VAL = np.arange(20), np.arange(20, 50)
 RECORD = ["scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay", "learning_rate",
-          "accuracy", "log_loss"]  # fmt: skip
+          "accuracy", "log_loss", "head"]  # fmt: skip
+GRID = [scheme.T for scheme in SchemeFamily(hg.Heat, None).grid()]
+SCREENED = [GRID[place] for place in _search.SCREENED_TIMES]
 
 
 def fitted(val=VAL, **parameters):
@@ -53,7 +49,8 @@ def one_by_one(record, train, val):
 
 
 def test_every_record_agrees_with_a_single_fit(monkeypatch):
-    monkeypatch.setattr("heatgraph.learning._softmax_regression.SEARCH_TOLERANCE", 1e-6)
+    monkeypatch.setattr(_evaluation, "SEARCH_TOLERANCE", 1e-6)
+    monkeypatch.setattr(_search, "DIFFUSION_TOLERANCE", 1e-6)
     clf = fitted(
         T=[0.5, 2.0], K=20, self_loops=[True, False], weight_decay=[1e-4, 1e-2],
         feature_scaling=["rows", "sqrt"], scheme="euler",
@@ -61,19 +58,21 @@ def test_every_record_agrees_with_a_single_fit(monkeypatch):
     assert len(clf.search_) == 16
     for record in clf.search_:
         assert list(record) == RECORD
+        assert record["head"] == "softmax"
         accuracy, loss = one_by_one(record, TRAIN, VAL)
         assert record["accuracy"] == pytest.approx(accuracy)
-        assert record["log_loss"] == pytest.approx(loss, abs=1e-3)
+        assert record["log_loss"] == pytest.approx(loss, abs=1e-4)
 
 
 def test_cross_validation_learns_from_the_other_folds(monkeypatch):
-    monkeypatch.setattr("heatgraph.learning._softmax_regression.SEARCH_TOLERANCE", 1e-6)
+    monkeypatch.setattr(_evaluation, "SEARCH_TOLERANCE", 1e-6)
     clf = fitted(val=None, T=[0.5, 2.0], weight_decay=[1e-3, 1e-1], feature_scaling="rows")
-    part = stratified_parts(LABELS[TRAIN], 5, folds_rng())
+    folds = Folds.hold_out_training(TRAIN, LABELS[TRAIN], SampleSize(1000, 0.01), seed=0).folds
+    assert len(folds) == 5
     for record in clf.search_:
         figures = [
-            (one_by_one(record, TRAIN[part != k], TRAIN[part == k]), np.count_nonzero(part == k))
-            for k in range(5)
+            (one_by_one(record, TRAIN[train], TRAIN[held_out]), len(held_out))
+            for train, held_out in folds
         ]
         accuracy = sum(figure[0] * size for figure, size in figures) / len(TRAIN)
         loss = sum(figure[1] * size for figure, size in figures) / len(TRAIN)
@@ -81,39 +80,59 @@ def test_cross_validation_learns_from_the_other_folds(monkeypatch):
         assert record["log_loss"] == pytest.approx(loss, abs=1e-3)
 
 
-def folds_rng():
-    """The generator's state when folds are assigned: training nodes have been sampled before."""
-    rng = np.random.default_rng(0)
-    stratified_parts(LABELS[TRAIN], 1, rng)
-    return rng
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.integers(1, 5), seeds)
-def test_stratified_parts_balance_sizes_and_classes(codes, parts, seed):
-    codes = np.array(codes)
-    part = stratified_parts(codes, parts, np.random.default_rng(seed))
-    sizes = np.bincount(part, minlength=parts)
-    assert sizes.max() - sizes.min() <= 1
-    for code in set(codes.tolist()):
-        counts = np.bincount(part[codes == code], minlength=parts)
-        assert counts.max() - counts.min() <= 1
-
-
-def test_auto_searches_the_whole_grid_and_refines():
-    clf = fitted()
-    records = clf.search_
-    assert {record["feature_scaling"] for record in records} == {"rows", "idf", "sqrt", "idf-sqrt"}
-    of_best = [r for r in records if r["feature_scaling"] == clf.feature_scaling_]
-    assert len({r["T"] for r in of_best}) >= 41 + 5
-    for T in {r["T"] for r in of_best}:
-        assert len({r["weight_decay"] for r in of_best if r["T"] == T}) >= 16
-    assert min(r["T"] for r in of_best) <= clf.T_ <= max(r["T"] for r in of_best)
+@pytest.mark.parametrize("val", [VAL, None])
+def test_the_rounds_of_an_automatic_search(val):
+    """Scalings are screened at a few T, one of them is tried on the grid, and refined there."""
+    clf = fitted(val=val)
+    screened = {}
+    for name in ("sqrt", "idf-sqrt"):
+        records = [r for r in clf.search_ if r["feature_scaling"] == name]
+        screened[name] = sorted({r["T"] for r in records if r["head"] == "ridge"})
+        assert set(SCREENED) <= set(screened[name])
+    (other,) = {"sqrt", "idf-sqrt"} - {clf.feature_scaling_}
+    assert screened[other] == SCREENED
+    assert screened[clf.feature_scaling_] == GRID
+    decided = [r for r in clf.search_ if r["head"] == "softmax"]
+    assert {r["feature_scaling"] for r in decided} == {clf.feature_scaling_}
+    tried = {T: [r["weight_decay"] for r in decided if r["T"] == T] for T in GRID}
+    counts = {T: len(set(np.round(np.log(decays), 6))) for T, decays in tried.items() if decays}
+    refined = [T for T, count in counts.items() if count == len(_search.RELATIVE_DECAYS)]
+    assert set(counts.values()) == {len(_search.COARSE_DECAYS), len(_search.RELATIVE_DECAYS)}
+    (nearest,) = refined
+    distances = [abs(np.log((T + 0.5) / (clf.T_ + 0.5))) for T in GRID]
+    assert nearest == GRID[int(np.argmin(distances))]
     assert clf.score(None, LABELS, np.arange(50, 90)) > 0.8
-    best = max(r["accuracy"] for r in records)
+
+
+def test_the_choice_is_about_as_accurate_as_the_best_setting():
+    clf = fitted()
+    best = max(r["accuracy"] for r in clf.search_)
     chosen = DGCClassifier(
         T=clf.T_, weight_decay=clf.weight_decay_, feature_scaling=clf.feature_scaling_
     ).fit(GRAPH, LABELS, TRAIN)
     assert chosen.score(None, LABELS, VAL) >= best - 0.1
+
+
+def test_softmax_regression_is_not_fitted_where_ridge_regression_is_clearly_behind():
+    """Features that tell nothing before they diffuse, and many nodes to see it on."""
+    data = hg.make_block_graph(3000, 15_000, 4, 8, homophily=0.9, signal=0.2)
+    clf = DGCClassifier().fit(data.graph, data.labels, data.split.train, data.split.val)
+    heads = {T: {r["head"] for r in clf.search_ if r["T"] == T} for T in GRID}
+    assert heads[0.0] == {"ridge"}
+    nearest = min(GRID, key=lambda T: abs(np.log((T + 0.5) / (clf.T_ + 0.5))))
+    assert heads[nearest] == {"ridge", "softmax"}
+
+
+def test_features_alone_are_chosen_where_neighbours_differ():
+    chosen = []
+    for seed in range(6):
+        data = hg.make_block_graph(1200, 6000, 3, 16, homophily=0.1, signal=2.5, seed=seed)
+        train, val = np.arange(150), np.arange(150, 600)
+        clf = DGCClassifier().fit(data.graph, data.labels, train, val)
+        alone = DGCClassifier(T=0.0).fit(data.graph, data.labels, train, val)
+        assert clf.validation_accuracy_ >= alone.validation_accuracy_ - 0.02
+        chosen.append(clf.T_)
+    assert np.mean(np.array(chosen) == 0) > 0.6
 
 
 def test_candidates_stay_chosen_while_T_is_refined():
@@ -161,39 +180,60 @@ def test_the_grid_is_extended_while_its_largest_T_is_best():
 
 
 def test_large_sets_are_sampled(monkeypatch):
-    monkeypatch.setattr(_search, "MAX_TRAIN_NODES", 12)
-    monkeypatch.setattr(_search, "MAX_HELD_OUT_NODES", 9)
+    monkeypatch.setattr(_search, "DECIDING", SampleSize(12, 0.2))
     seen = []
-    held_out_scores = SoftmaxRegression.held_out_scores
+    evaluator = _search.Evaluator
 
-    def watch(self, X, y, *others):
-        seen.append((X.shape[1], others[3].shape[1]))
-        return held_out_scores(self, X, y, *others)
+    def watch(combination, schemes, features, folds, *others):
+        seen.append((folds.num_fold_train, folds.num_held_out))
+        return evaluator(combination, schemes, features, folds, *others)
 
-    monkeypatch.setattr(SoftmaxRegression, "held_out_scores", watch)
+    monkeypatch.setattr(_search, "Evaluator", watch)
     clf = fitted(T=[1.0, 2.0], weight_decay="auto", feature_scaling="rows")
-    assert set(seen) == {(10, 8)}  # every second node of 20, and every fourth of 30
-    # The penalty keeps its weight against the sum of losses: it is half of what was tried.
+    assert set(seen) == {(12, 7)}
+    # The penalty keeps its weight against the sum of losses: it is 12/20 of what was tried.
     tried = {record["weight_decay"] for record in clf.search_}
-    assert min(tried) / 2 <= clf.weight_decay_ <= max(tried) / 2
+    assert 0.6 * min(tried) <= clf.weight_decay_ <= 0.6 * max(tried)
 
 
-def test_diffused_features_are_chunked_to_fit_in_memory(monkeypatch):
-    largest = 10 * 50 * 12 * 4
+def test_features_are_chunked_to_fit_in_memory(monkeypatch):
     sizes = []
+    make = _search.labelled_features
 
-    def watch(graph, schemes, **options):
-        diffused = hg.diffuse_many(graph, schemes, **options)
-        sizes.append(diffused.nbytes)
-        return diffused
+    def watch(graph, schemes, *others, **options):
+        sizes.append(len(schemes))
+        return make(graph, schemes, *others, **options)
 
     whole = fitted(feature_scaling="rows")
-    monkeypatch.setattr(_search, "diffuse_many", watch)
-    monkeypatch.setattr(_search, "CHUNK_BYTES", largest)
+    monkeypatch.setattr(_search, "labelled_features", watch)
+    held_out = (TRAIN, LABELS[TRAIN], VAL, LABELS[VAL])
+    folds = Folds.hold_out_validation(*held_out, _search.DECIDING, seed=0)
+    of_three = 3 * _search.bytes_per_scheme(GRAPH, folds, np.dtype(np.float32))
+    monkeypatch.setattr(_search, "CHUNK_BYTES", of_three)
     cut = fitted(feature_scaling="rows")
-    assert max(sizes) <= largest
-    assert [r["accuracy"] for r in cut.search_] == [r["accuracy"] for r in whole.search_]
-    assert pytest.approx(whole.T_) == cut.T_
+    assert max(sizes) == 3
+    assert sum(sizes) >= len(GRID)
+    assert pytest.approx(whole.T_, rel=0.05) == cut.T_
+    assert pytest.approx(whole.weight_decay_, rel=0.2) == cut.weight_decay_
+
+
+def test_rows_that_the_last_fit_needs_are_diffused_once(monkeypatch):
+    """With more labels than features, cross-validation and the last fit share them."""
+    data = hg.make_block_graph(900, 4000, 3, 8)
+    calls = []
+    diffuse = NodeClassificationTask.diffuse
+
+    def watch(task, graph, setting, rows=None, progress=None):
+        calls.append((graph.num_features, None if rows is None else len(rows)))
+        return diffuse(task, graph, setting, rows, progress)
+
+    monkeypatch.setattr(NodeClassificationTask, "diffuse", watch)
+    clf = DGCClassifier().fit(data.graph, data.labels, np.arange(800))
+    assert calls == [(8, 800)]
+    assert clf.validation_accuracy_ is not None
+    given_T = DGCClassifier(T=2.0).fit(data.graph, data.labels, np.arange(800), np.arange(800, 900))
+    assert calls[1:] == [(8, 900), (3, None)]  # the second of them predicts validation nodes
+    assert given_T.score(None, data.labels) > 0.5
 
 
 def test_few_labels():
@@ -231,28 +271,6 @@ def test_standardising_does_not_leak_labels_of_held_out_nodes(classes):
     assert np.mean(scores) > 0.75
 
 
-def test_a_fold_is_centred_by_the_mean_of_its_training_part(monkeypatch):
-    monkeypatch.setattr("heatgraph.learning._softmax_regression.SEARCH_TOLERANCE", 1e-6)
-    graph, _ = planted(kind="dense", noise=3.0)
-    engine = {"tol": 1e-9, "dtype": "float64", "n_threads": 1, "memory_budget": None}
-    task = NodeClassificationTask(
-        graph, TRAIN, LABELS[TRAIN], None, None, 3, SoftmaxRegression("lbfgs", 100, 0), engine, 0
-    )
-    cv = CrossValidation.from_task(task)
-    features = cv.diffuse([hg.Heat(2.0)], True, "standard")
-    train, held_out = cv.folds[0]
-    scores = cv.fold_scores(features, 0, [1e-2], [0.2])[0, 0]
-    scaled = Scaling.learn("standard", graph.features, TRAIN)
-    own = graph.features * scaled.factor
-    own = own - own[cv.rows[train]].mean(axis=0)
-    diffused = hg.diffuse(graph.with_features(own), 2.0, dtype=np.float64, tol=1e-9)
-    fit = SoftmaxRegression("lbfgs", 100, 0).fit(
-        diffused[np.newaxis, cv.rows[train]], cv.codes[train], 3, [1e-2], [0.2]
-    )
-    expected = diffused[cv.rows[held_out]] @ fit.Theta[0, 0] + fit.bias[0, 0]
-    np.testing.assert_allclose(scores, expected, atol=1e-4)
-
-
 def test_concurrent_fits_restore_the_number_of_blas_threads():
     before = [library["num_threads"] for library in threadpool_info()]
     with ThreadPoolExecutor(4) as pool:
@@ -261,11 +279,37 @@ def test_concurrent_fits_restore_the_number_of_blas_threads():
     assert len({clf.T_ for clf in fits}) == 1
 
 
+@pytest.mark.parametrize("val", [VAL, None])
+def test_threads_do_not_change_a_bit(val, monkeypatch):
+    monkeypatch.setattr(_evaluation, "WORTH_THREADS", 1)
+    one, three = (fitted(val=val, n_threads=n) for n in (1, 3))
+    assert one.search_ == three.search_
+    np.testing.assert_array_equal(one.coef_, three.coef_)
+
+
+def test_adam_with_automatic_T():
+    clf = fitted(solver="adam", epochs=20, weight_decay=1e-4, feature_scaling=["rows", "sqrt"])
+    heads = {r["head"] for r in clf.search_}
+    assert heads == {"ridge", "adam"}
+    assert sorted({r["T"] for r in clf.search_ if r["head"] == "adam"}) == GRID
+
+
+def test_many_classes_and_few_features():
+    """Hardly any node can be told from others: nothing converges, and nothing takes long."""
+    random = np.random.default_rng(0)
+    y = np.r_[np.arange(100), random.integers(100, size=20)]
+    src, dst = random.integers(120, size=(2, 300))
+    graph = hg.Graph.from_edges(src, dst, features=random.normal(size=(120, 1)), symmetrize="max")
+    clf = DGCClassifier().fit(graph, y)
+    assert len(clf.search_) < 400
+    assert np.isfinite(clf.predict_proba()).all()
+
+
 @pytest.mark.signals
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 def test_ctrl_c_stops_a_search():
-    """The interrupt arrives after the first of 41 schemes; the others are not evaluated."""
+    """The interrupt arrives after the first schemes; the others are not evaluated."""
     code = (
         "import numpy as np, heatgraph as hg\n"
         "random = np.random.default_rng(0)\n"
@@ -273,9 +317,9 @@ def test_ctrl_c_stops_a_search():
         "X = random.normal(size=(2000, 100))\n"
         "graph = hg.Graph.from_edges(src, dst, features=X, symmetrize='max')\n"
         "y = random.integers(10, size=2000)\n"
-        "def report(stage, done, total):\n"
-        "    if stage == 'search' and done:\n"
-        "        print(done, total, flush=True)\n"
+        "def report(fit):\n"
+        "    if fit.settings:\n"
+        "        print(fit.done, fit.total, flush=True)\n"
         "hg.DGCClassifier().fit(graph, y, progress=report)\n"
     )
     process = start(
@@ -304,16 +348,25 @@ def test_schemes_without_T_are_recorded_with_their_parameters():
     assert [record["scheme"] for record in clf.search_] == list(map(repr, schemes))
 
 
-def test_progress():
+@pytest.mark.parametrize("parameters", [{}, {"T": [1.0, 2.0]}, {"T": 2.0}, {"solver": "adam"}])
+@pytest.mark.parametrize("val", [VAL, None])
+def test_progress(parameters, val):
     calls = []
-    DGCClassifier().fit(GRAPH, LABELS, TRAIN, VAL, progress=lambda *call: calls.append(call))
-    search = [call for call in calls if call[0] == "search"]
-    total = 4 * 41 + 9  # four scalings of 41 schemes, and nine more around the best
-    assert search[0] == ("search", 0, total)
-    assert search[-1] == ("search", total, total)
-    assert [call[1] for call in search] == sorted({call[1] for call in search})
-    assert len(search) > 5
-    assert calls[len(search) :] == [("fit", 0, 1), ("fit", 1, 1)]
+    clf = DGCClassifier(**({"epochs": 5} | parameters))
+    clf.fit(GRAPH, LABELS, TRAIN, val, progress=calls.append)
+    stages = [call.stage for call in calls]
+    assert stages == sorted(stages, reverse=True)
+    assert set(stages) == {"search", "fit"}
+    of_search = [call for call in calls if call.stage == "search"]
+    done = [call.done for call in of_search]
+    assert done == sorted(done)
+    last = of_search[-1]
+    assert last.done == last.total
+    assert last.settings == len(clf.search_)
+    best = max(clf.search_, key=lambda record: record["accuracy"])
+    assert last.accuracy == best["accuracy"]
+    assert last.accuracy == max(r["accuracy"] for r in clf.search_ if r["T"] == last.T)
+    assert [(call.done, call.total) for call in calls[len(of_search) :]] == [(0, 1), (1, 1)]
 
 
 def test_search_returns_a_setting_and_all_results():
@@ -323,6 +376,69 @@ def test_search_returns_a_setting_and_all_results():
         GRAPH, TRAIN, LABELS[TRAIN], VAL, LABELS[VAL], 3, regression, engine, seed=0
     )
     space = SearchSpace((hg.SGC(1), hg.SGC(2)), (), (True,), ("rows",), (0.1,), (0.2,))
-    setting, results = search(task, space)
-    assert setting in [result.setting for result in results]
-    assert len(results) == 2
+    outcome = search(task, space)
+    assert outcome.setting in [result.setting for result in outcome.results]
+    assert len(outcome.results) == 2
+
+
+@pytest.mark.parametrize("val", [np.arange(20, 50), None])
+def test_a_search_without_features_agrees_with_identity_features(val):
+    graph, labels = planted(kind=None)
+    identity = graph.with_features(np.eye(90))
+    usual = {"T": [0.5, 3.0], "weight_decay": [1e-4, 1e-2], "feature_scaling": "none"}
+    without, given_ones = (
+        DGCClassifier(**usual).fit(one, labels, np.arange(20), val) for one in (graph, identity)
+    )
+    for one, two in zip(without.search_, given_ones.search_, strict=True):
+        assert one["accuracy"] == pytest.approx(two["accuracy"], abs=0.06)
+        assert one["log_loss"] == pytest.approx(two["log_loss"], abs=0.01)
+
+
+def test_few_labels_on_a_large_graph_without_features():
+    """A large T is needed, where features are small: the grid of weight decays must follow."""
+    random = np.random.default_rng(0)
+    n = 20_000
+    y = random.integers(4, size=n)
+    src, dst = random.integers(n, size=(2, 12 * n))
+    kept = (y[src] == y[dst]) | (random.random(len(src)) < 0.1)
+    graph = hg.Graph.from_edges(src[kept], dst[kept], num_nodes=n, symmetrize="max")
+    clf = DGCClassifier().fit(graph, y, np.arange(100), np.arange(100, 500))
+    assert clf.score(None, y, np.arange(500, n)) > 0.9
+
+
+def test_a_large_T_is_seen_without_features():
+    """Classes then differ in eigenvalues that are small against the largest."""
+    random = np.random.default_rng(0)
+    n = 3000
+    y = random.integers(6, size=n)
+    src, dst = random.integers(n, size=(2, 8 * n))
+    kept = (y[src] == y[dst]) | (random.random(len(src)) < 0.12)
+    graph = hg.Graph.from_edges(src[kept], dst[kept], num_nodes=n, symmetrize="max")
+    train, val, test = np.split(np.arange(n), [60, 1500])
+    chosen, long, short = (
+        DGCClassifier(T=T).fit(graph, y, train, val).score(None, y, test)
+        for T in ("auto", 15.0, 2.0)
+    )
+    assert long > short + 0.1
+    assert chosen > long - 0.05
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_chunks_do_not_change_the_choice(size, monkeypatch):
+    """On collinear clusters ridge regression is far behind softmax regression, at every T."""
+    random = np.random.default_rng(0)
+    n = 3000
+    y = random.integers(3, size=n)
+    X = np.column_stack([3.0 * (y - 1), np.zeros(n)]) + random.normal(scale=2.5, size=(n, 2))
+    path = np.argsort(y, kind="stable")
+    graph = hg.Graph.from_edges(path[:-1], path[1:], features=X, symmetrize="max")
+    train, val, _ = np.split(random.permutation(n), [300, 1500])
+    whole = DGCClassifier().fit(graph, y, train, val)
+
+    def chunks(self, schemes):
+        return (schemes[start : start + size] for start in range(0, len(schemes), size))
+
+    monkeypatch.setattr(_search._Search, "_chunks", chunks)
+    cut = DGCClassifier().fit(graph, y, train, val)
+    np.testing.assert_allclose(cut.T_, whole.T_, rtol=1e-3)
+    np.testing.assert_allclose(cut.weight_decay_, whole.weight_decay_, rtol=1e-2)

@@ -6,6 +6,7 @@ from heatgraph.errors import InputError
 from heatgraph.learning._search_space import (
     MAX_GRID_TIME,
     NUM_GRID_STEPS,
+    Combination,
     SchemeFamily,
     SearchSpace,
     Setting,
@@ -26,21 +27,20 @@ def read(**parameters):
 
 
 def test_values_give_a_single_setting():
-    space = read().resolve_scalings(("rows", "idf"))
-    assert space.single_setting() == Setting(Heat(2.0), True, "rows", 0.1, 0.2)
+    space = read().resolve_scalings("rows")
+    setting = space.single_setting()
+    assert setting == Setting(Heat(2.0), True, "rows", 0.1, 0.2)
+    assert SearchSpace.of_setting(setting).single_setting() == setting
 
 
-def test_auto_scaling_in_a_search_is_every_suitable_one():
-    assert read(weight_decay="auto").resolve_scalings(("rows", "idf")).scalings == ("rows", "idf")
-    assert read(T="auto").resolve_scalings(("rows", "idf")).scalings == ("rows", "idf")
-    mixed = read(feature_scaling=["none", "auto", "rows"], T=[1, 2]).resolve_scalings(
-        ("rows", "idf")
-    )
-    assert mixed.scalings == ("none", "rows", "idf")
-    assert read(feature_scaling="idf", T="auto").resolve_scalings(("rows", "idf")).scalings == (
-        "idf",
-    )
-    assert read(feature_scaling="idf", T="auto").resolve_scalings(("none",)).scalings == ("none",)
+def test_auto_scaling_in_a_search():
+    for open_parameter in ({"weight_decay": "auto"}, {"T": "auto"}, {"self_loops": [True, False]}):
+        assert read(**open_parameter).resolve_scalings("rows").scalings == ("sqrt", "idf-sqrt")
+    mixed = read(feature_scaling=["none", "auto", "sqrt"], T=[1, 2]).resolve_scalings("rows")
+    assert mixed.scalings == ("none", "sqrt", "idf-sqrt")
+    named = read(feature_scaling="idf", T="auto")
+    assert named.resolve_scalings("rows").scalings == ("idf",)
+    assert named.resolve_scalings("none").scalings == ("none",)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,6 @@ def test_auto_scaling_in_a_search_is_every_suitable_one():
 )
 def test_candidates_of_schemes(parameters, schemes):
     assert read(**parameters).schemes == schemes
-    assert read(**parameters).grid() == list(schemes)
 
 
 def test_auto_T_gives_one_family_per_scheme_and_K():
@@ -68,7 +67,13 @@ def test_auto_T_gives_one_family_per_scheme_and_K():
         SchemeFamily(Euler, 50),
         SchemeFamily(Euler, 60),
     )
-    assert len(space.grid()) == 3 * (NUM_GRID_STEPS + 1)
+
+
+def test_combinations():
+    space = read(self_loops=[True, False], feature_scaling=["rows", "none"])
+    assert space.combinations() == [
+        Combination(loops, name) for loops in (True, False) for name in ("rows", "none")
+    ]
 
 
 def test_scheme_objects_do_not_mix_with_names():
@@ -91,15 +96,11 @@ def test_grids_of_stepped_schemes_are_stable(scheme, K):
     grid = SchemeFamily(scheme, K).grid()
     assert pytest.approx(min(MAX_GRID_TIME, K * scheme.stability_limit())) == grid[-1].T
     assert len(grid) == NUM_GRID_STEPS + 1
-    refined = SchemeFamily(scheme, K).grid_around(grid[-1].T, 9)
-    assert all(s.stable for s in grid + refined)
+    assert all(s.stable for s in grid)
 
 
-def test_a_grid_around_T_ends_at_the_neighbouring_grid_points():
-    family = SchemeFamily(Heat, None)
-    times = [scheme.T for scheme in family.grid()]
-    near = [scheme.T for scheme in family.grid_around(times[20], 9)]
-    assert near[0] == pytest.approx(times[19])
-    assert near[4] == pytest.approx(times[20])
-    assert near[-1] == pytest.approx(times[21])
-    assert family.grid_around(0.0, 9)[0] == Heat(0.0)
+def test_a_grid_between_two_times_includes_both():
+    times = [scheme.T for scheme in SchemeFamily(Heat, None).grid_between(20.0, 80.0, 5)]
+    assert (times[0], times[-1], len(times)) == (20.0, 80.0, 5)
+    steps = np.diff(np.log(np.array(times) + 0.5))
+    np.testing.assert_allclose(steps, steps[0])

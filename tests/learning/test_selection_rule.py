@@ -5,7 +5,13 @@ import pytest
 
 import heatgraph as hg
 from heatgraph.learning._search_space import SearchSpace, Setting
-from heatgraph.learning._selection_rule import ValidationResult, heaviest_group, plateau_center
+from heatgraph.learning._selection_rule import (
+    ValidationResult,
+    decay_scale_at,
+    heaviest_group,
+    plateau_center,
+    standard_error,
+)
 
 
 def result(T, decay, accuracy, loss=1.0, **setting):
@@ -66,3 +72,54 @@ def test_perfect_accuracy_has_a_standard_error_too():
     for accuracy in (0.0, 1.0):
         grid = [result(T, 1.0, accuracy) for T in (1.0, 4.0)]
         assert 1 < plateau_center(space(), grid, num_held_out=10).scheme.T < 4
+
+
+def results_over_time(accuracies):
+    """Two weight decays at every T of a dictionary, the second one less accurate."""
+    return [
+        result(T, decay, accuracy - loss)
+        for T, accuracy in accuracies.items()
+        for decay, loss in ((1e-3, 0.0), (1e-1, 0.001))
+    ]
+
+
+def test_features_alone_are_chosen_if_they_are_ahead_of_the_center():
+    """On 2,500 nodes, a quarter of the standard error is a fifth of a point."""
+    diffused = {0.5: 0.795, 1.0: 0.79, 2.0: 0.785, 4.0: 0.5}
+    for alone, is_chosen in ((0.81, True), (0.79, False)):
+        results = results_over_time({0.0: alone} | diffused)
+        center = plateau_center(space(), results, num_held_out=2500)
+        assert (center.scheme.T == 0) == is_chosen
+        assert center.scheme.T == 0 or center.scheme.T > 0.5
+
+
+def test_one_lucky_setting_does_not_decide_against_the_edges():
+    results = results_over_time({0.0: 0.70, 0.5: 0.78, 1.0: 0.79, 2.0: 0.78})
+    lucky = [result(0.0, decay, accuracy) for decay, accuracy in ((1.0, 0.80), (10.0, 0.6))]
+    assert plateau_center(space(), results + lucky, num_held_out=400).scheme.T > 0
+
+
+def test_the_plateau_does_not_include_features_alone():
+    results = results_over_time({0.0: 0.80, 2.0: 0.80, 3.0: 0.80, 4.5: 0.80})
+    center = plateau_center(space(), results, num_held_out=10_000)
+    assert pytest.approx(np.prod([2.5, 3.5, 5.0]) ** (1 / 3) - 0.5, rel=1e-6) == center.scheme.T
+
+
+def test_without_other_T_features_alone_are_the_choice():
+    center = plateau_center(space(), results_over_time({0.0: 0.8}), num_held_out=100)
+    assert center.scheme == hg.Heat(0.0)
+
+
+def test_the_scale_of_weight_decay_is_interpolated():
+    group = [
+        ValidationResult(Setting(hg.Heat(T), True, "rows", 1.0, 0.2), scale, 0.8, 1.0)
+        for T, scale in ((0.5, 8.0), (3.5, 2.0))
+    ]
+    between = Setting(hg.Heat(1.5), True, "rows", 1.0, 0.2)
+    assert decay_scale_at(between, group) == pytest.approx(4.0)
+    assert decay_scale_at(group[0].setting, group) == pytest.approx(8.0)
+
+
+def test_standard_error():
+    assert standard_error(0.8, 400) == pytest.approx(0.02)
+    assert standard_error(1.0, 10) == standard_error(0.95, 10) > 0

@@ -90,6 +90,17 @@ class TestFitSummary:
         assert summary["features_alone_accuracy"] is None
         assert "test_accuracy" not in summary
 
+    @pytest.mark.parametrize(("T", "is_last"), [([2.0], False), ([0.0, 2.0], True), (2.0, False)])
+    def test_the_largest_candidate_gets_a_hint(self, T, is_last):
+        graph, labels = planted()
+        data = Dataset("any", graph, labels)
+        model = self.fitted(data, T=T, weight_decay=[1e-3, 1e-2], feature_scaling="rows")
+        assert model.T_ == 2
+        hints = fit_summary(model, data, None)["hints"]
+        assert [hint.startswith("T = 2 is the largest of the candidates") for hint in hints] == (
+            [True] if is_last else []
+        )
+
     def test_without_a_search_and_features(self):
         graph, labels = planted(kind=None)
         data = Dataset("any", graph, labels)

@@ -20,8 +20,8 @@ from heatgraph.baselines.stacked import edgeless_graph
 from heatgraph.errors import MissingExtraError
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels, training_nodes
-from heatgraph.learning._search import Progress
 from heatgraph.learning.classifier import DGCClassifier, read_seed
+from heatgraph.learning.progress import Progress, StageProgress
 
 Array = npt.NDArray[Any]
 
@@ -98,11 +98,10 @@ class DeepWalkClassifier(TransductiveClassifier):
             positive_integer(getattr(self, name), name)
         training_nodes(Labels.read(y, graph.num_nodes), train, val)  # fail before the walks
         seed = read_seed(self.random_state)
-        report = progress or (lambda *_: None)
-        report("walks", 0, 1)
+        stage = StageProgress(progress, "walks", 1)
         walks = random_walks(graph, self.num_walks, self.walk_length, seed)
         self.embedding_ = self._skip_gram(walks, seed)
-        report("walks", 1, 1)
+        stage.report(1)
         self.head_ = DGCClassifier(
             T=0.0, weight_decay=self.weight_decay, random_state=seed, dtype=self.dtype
         ).fit(edgeless_graph(self.embedding_), y, train, val, progress=progress)

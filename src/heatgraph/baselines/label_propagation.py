@@ -24,7 +24,7 @@ from heatgraph.baselines._transductive import TransductiveClassifier
 from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
-from heatgraph.learning._search import Progress
+from heatgraph.learning.progress import Progress
 
 Array = npt.NDArray[Any]
 

@@ -16,8 +16,8 @@ from typing import Any
 from sklearn.base import clone
 
 from heatgraph.graph import Graph
-from heatgraph.learning._search import Progress
 from heatgraph.learning.classifier import DGCClassifier
+from heatgraph.learning.progress import Progress
 from heatgraph.schemes import SGC, PersonalizedPageRank
 
 # Default candidates.

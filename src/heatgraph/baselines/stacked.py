@@ -32,7 +32,6 @@ from heatgraph.errors import CollapseWarning, InputError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
-from heatgraph.learning._search import Progress
 from heatgraph.learning._serialization import (
     deserialize_model,
     from_json_value,
@@ -41,6 +40,7 @@ from heatgraph.learning._serialization import (
     serialize_parameters,
 )
 from heatgraph.learning.classifier import DGCClassifier, from_fitted_model, to_fitted_model
+from heatgraph.learning.progress import Progress, StageProgress
 from heatgraph.learning.scaling import Scaling, check_scaling
 from heatgraph.schemes import SIGN
 
@@ -100,16 +100,16 @@ class StackedClassifier(NodeClassifier):
         self.scaling_ = Scaling.learn(self.feature_scaling, graph.features, train_nodes)
         nodes = train_nodes if val_nodes is None else np.concatenate([train_nodes, val_nodes])
         scaled = self._scale_features(graph)
-        report = progress or (lambda *_: None)
+        stage = StageProgress(progress, "search", len(candidates))
         fits = []
         for number, setting in enumerate(candidates):
-            report("search", number, len(candidates))
+            stage.report(number)
             X = self._features(scaled, nodes, **setting)
             # Candidates are compared by held-out accuracy, which calibration computes.
             calibrate = True if len(candidates) > 1 else "auto"
             head = self._fit_head(X, labels.values[nodes], len(train_nodes), calibrate)
             fits.append((head, setting))
-        report("search", len(candidates), len(candidates))
+        stage.report(len(candidates))
         self._set_fitted(*max(fits, key=lambda fit: fit[0].validation_accuracy_ or 0.0))
         self.graph_ = graph
         self.n_features_in_ = graph.num_features

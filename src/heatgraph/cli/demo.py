@@ -43,7 +43,7 @@ def demo(
         f"Citeseer: {graph.num_nodes:,} papers, {graph.num_features:,} words, "
         f"{graph.num_edges:,} citations. The fields of {len(split.train)} papers are known."
     )
-    with reporter.progress("trying settings") as progress:
+    with reporter.fit_progress() as progress:
         model = DGCClassifier(random_state=seed, n_threads=threads)
         model.fit(graph, labels, split.train, split.val, progress=progress)
         alone = DGCClassifier(T=0.0, random_state=seed, n_threads=threads)

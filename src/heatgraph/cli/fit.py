@@ -63,7 +63,7 @@ def fit(
     data = result.dataset
     train, val, _ = data.partition()
     before = reporter.seconds
-    with reporter.progress("fitting") as progress:
+    with reporter.fit_progress() as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
         alone = fit_features_alone(
             classifier, data.graph, data.labels, train, val, progress=progress
@@ -108,6 +108,8 @@ def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:
     if chosen["feature_scaling"]:
         rows.append(("feature scaling", chosen["feature_scaling"]))
     reporter.table(rows, title)
+    for hint in chosen["hints"]:
+        reporter.print(hint)
     accuracies = [
         ("with the graph", chosen["validation_accuracy"]),
         ("features alone", chosen["features_alone_accuracy"]),

@@ -1,7 +1,7 @@
 """What a command prints: its report to standard output, progress and warnings to standard error.
 
-If standard output is taken by a table (``-o -``), the report goes to standard error. Progress is
-shown on terminals only.
+If standard output is taken by a table (``-o -``), the report goes to standard error. Progress is a
+bar on a terminal; elsewhere, a fit prints a line now and then.
 """
 
 from __future__ import annotations
@@ -18,14 +18,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from heatgraph._io.formatting import format_seconds
 from heatgraph.cli.options import OutputOptions
 from heatgraph.errors import HeatgraphWarning
 
 if TYPE_CHECKING:
+    from heatgraph.learning.progress import FitProgress
     from heatgraph.report.document import Section
 
 # What a progress bar calls the stages of a fit.
 STAGE_NAMES = {"search": "trying settings", "fit": "fitting"}
+# Seconds between lines of progress where standard error is no terminal.
+LINE_INTERVAL = 10.0
+# Seconds before the time left is estimated.
+LEAST_TIMED = 2.0
 
 
 class Reporter:
@@ -89,7 +95,7 @@ class Reporter:
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Callable[[str, int, int], None]]:
-        """Show a progress bar; yields a callback that takes stage, steps done and steps in all."""
+        """Show a progress bar; yields a callback that takes a text, steps done and steps in all."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda *_: None
             return
@@ -102,15 +108,42 @@ class Reporter:
         with Progress(*columns, console=self._stderr, transient=True) as bars:
             bar = bars.add_task(task, total=None)
 
-            def update(stage: str, done: int, total: int) -> None:
-                description = STAGE_NAMES.get(stage, stage)
+            def update(description: str, done: int, total: int) -> None:
                 bars.update(bar, description=description, completed=done, total=total)
+
+            yield update
+
+    @contextmanager
+    def fit_progress(self) -> Iterator[Callable[[FitProgress], None]]:
+        """Show how far a fit has come; yields a callback for ``fit(progress=...)``."""
+        prints_lines = not (self.quiet or sys.stderr.isatty())
+        last = self.seconds
+        with self.progress("fitting") as bar:
+
+            def update(fit: FitProgress) -> None:
+                nonlocal last
+                bar(describe_progress(fit), fit.done, fit.total)
+                if prints_lines and self.seconds - last >= LINE_INTERVAL:
+                    last = self.seconds
+                    self._stderr.print(describe_progress(fit), markup=False)
 
             yield update
 
     def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
         if not self.quiet:
             self._stderr.print(f"warning: {message}", style="yellow", markup=False)
+
+
+def describe_progress(fit: FitProgress) -> str:
+    """The stage of a fit; of a search also how much was tried, the best, and the time left."""
+    text = STAGE_NAMES.get(fit.stage, fit.stage)
+    if fit.settings:
+        text += f": {fit.settings:,} tried"
+    if fit.accuracy is not None:
+        text += f", best {fit.accuracy:.1%}" + ("" if fit.T is None else f" at T = {fit.T:.3g}")
+    if fit.seconds >= LEAST_TIMED and fit.seconds_left:
+        text += f", about {format_seconds(math.ceil(fit.seconds_left))} left"
+    return text
 
 
 def _null_if_not_finite(value: Any) -> Any:

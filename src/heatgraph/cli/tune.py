@@ -59,7 +59,7 @@ def tune(
     data = result.dataset
     train, val, _ = data.partition()
     before = reporter.seconds
-    with reporter.progress("trying settings") as progress:
+    with reporter.fit_progress() as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
     chosen = fit_summary(classifier, data, score_test=False) | {
         "seconds": reporter.seconds - before

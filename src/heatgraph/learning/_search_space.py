@@ -8,6 +8,7 @@ of weight decay), and the chosen value may lie between grid points.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -15,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from heatgraph.errors import InputError
-from heatgraph.learning.scaling import check_scaling
+from heatgraph.learning.scaling import candidate_scalings, check_scaling
 from heatgraph.schemes import SCHEMES, Scheme, SteppedScheme, scheme_from
 
 # The grid of T: NUM_GRID_STEPS equal steps of log(T + TIME_OFFSET) from 0 to MAX_GRID_TIME. The
 # offset gives T = 0 a place on a logarithmic scale.
-MAX_GRID_TIME, TIME_OFFSET, NUM_GRID_STEPS = 20.0, 0.5, 40
+MAX_GRID_TIME, TIME_OFFSET, NUM_GRID_STEPS = 20.0, 0.5, 10
 # A search extends the grid if its best T is the largest, up to this T.
 MAX_TIME = 320.0
 
@@ -39,6 +40,19 @@ class Setting:
     def T(self) -> float:
         """Terminal time of the scheme; 0 for one without, such as PageRank."""
         return float(getattr(self.scheme, "T", 0.0))
+
+    @property
+    def log_time(self) -> float:
+        """log(T + TIME_OFFSET), the scale on which T is compared."""
+        return math.log(self.T + TIME_OFFSET)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The part of a setting that is neither a scheme nor a parameter of the head."""
+
+    self_loops: bool
+    feature_scaling: str
 
 
 @dataclass(frozen=True)
@@ -70,12 +84,6 @@ class SchemeFamily:
     def grid(self) -> list[Scheme]:
         """Schemes over the whole range of T."""
         return self.grid_between(0.0, MAX_GRID_TIME, NUM_GRID_STEPS + 1)
-
-    def grid_around(self, T: float, count: int) -> list[Scheme]:
-        """A finer grid, from one step of the grid below T to one step above."""
-        ratio = (MAX_GRID_TIME / TIME_OFFSET + 1) ** (1 / NUM_GRID_STEPS)
-        start, stop = (T + TIME_OFFSET) / ratio, (T + TIME_OFFSET) * ratio
-        return self.grid_between(max(0.0, start - TIME_OFFSET), stop - TIME_OFFSET, count)
 
     def grid_between(self, start: float, stop: float, count: int) -> list[Scheme]:
         """Schemes for T from `start` to `stop`, in equal steps of log(T + TIME_OFFSET)."""
@@ -130,16 +138,28 @@ class SearchSpace:
         learning_rates = _numbers(learning_rate, "learning_rate", "> 0")
         return cls(schemes, families, loops, scalings, weight_decays, learning_rates)
 
-    def resolve_scalings(self, suitable: tuple[str, ...]) -> SearchSpace:
-        """Replace "auto" by the scalings that suit the features, the preferred one first.
+    @classmethod
+    def of_setting(cls, setting: Setting) -> SearchSpace:
+        """The space of one setting alone."""
+        return cls(
+            (setting.scheme,),
+            (),
+            (setting.self_loops,),
+            (setting.feature_scaling,),
+            (setting.weight_decay,),
+            (setting.learning_rate,),
+        )
 
-        If nothing else is left to choose, only the preferred one is taken: the choice of a scaling
+    def resolve_scalings(self, default: str) -> SearchSpace:
+        """Replace "auto" by the scalings that a search compares where `default` suits the features.
+
+        If nothing else is left to choose, "auto" is the default itself: the choice of a scaling
         alone does not start a search.
         """
-        if suitable == ("none",):
-            return replace(self, scalings=suitable)
-        preferred = replace(self, scalings=suitable[:1])
-        auto = suitable[:1] if preferred.single_setting() else suitable
+        if default == "none":
+            return replace(self, scalings=("none",))
+        alone = replace(self, scalings=(default,)).single_setting()
+        auto = (default,) if alone else candidate_scalings(default)
         scalings = [auto if name == "auto" else (name,) for name in self.scalings]
         return replace(self, scalings=tuple(dict.fromkeys(itertools.chain(*scalings))))
 
@@ -157,11 +177,9 @@ class SearchSpace:
         settings = [Setting(*values) for values in itertools.product(*parts)]
         return settings[0] if len(settings) == 1 else None
 
-    def grid(self) -> list[Scheme]:
-        """Every scheme of the first round of a search."""
-        if self.schemes is not None:
-            return list(self.schemes)
-        return [scheme for family in self.families for scheme in family.grid()]
+    def combinations(self) -> list[Combination]:
+        """All combinations of candidates that are neither schemes nor parameters of the head."""
+        return [Combination(*pair) for pair in itertools.product(self.self_loops, self.scalings)]
 
 
 def _read_schemes(

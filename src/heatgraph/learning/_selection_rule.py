@@ -11,10 +11,15 @@ that are "auto" are chosen as weighted means,
     log(T + TIME_OFFSET)  =  sum w log(T_i + TIME_OFFSET) / sum w,
 
 and log(weight_decay) in the same way, relative to the scale of the diffused features at each T.
+
+T = 0 is a candidate of its own: a mean that includes it would never be 0. The plateau is that of
+T > 0, unless features alone are more accurate than its centre. Single accuracies are too noisy for
+that comparison, so each side is a mean of several.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +29,13 @@ import numpy.typing as npt
 from heatgraph.learning._search_space import TIME_OFFSET, SchemeFamily, SearchSpace, Setting
 
 Array = npt.NDArray[Any]
+
+# Accuracies with and without edges are compared as means of this many, at the best weight decays
+# and at the T nearest to the plateau's centre.
+NUM_SMOOTHED = 3
+# Features alone must be ahead of the plateau's centre by this share of the standard error, and by a
+# whole node: edges help more often than not, and a few nodes prove little.
+EDGELESS_MARGIN = 0.25
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,7 @@ class ValidationResult:
     decay_scale: float
     accuracy: float
     log_loss: float
+    head: str = "softmax"
 
     def record(self) -> dict[str, Any]:
         """A row of `DGCClassifier.search_`."""
@@ -52,6 +65,7 @@ class ValidationResult:
             "learning_rate": self.setting.learning_rate,
             "accuracy": self.accuracy,
             "log_loss": self.log_loss,
+            "head": self.head,
         }
 
 
@@ -63,11 +77,16 @@ def rank(result: ValidationResult) -> tuple[float, float]:
 def standard_error_weights(results: list[ValidationResult], num_held_out: int) -> Array:
     """Weights exp((accuracy - best) / standard error) of results, 1 for the best."""
     accuracy = np.array([result.accuracy for result in results])
-    best = accuracy.max()
-    # At accuracies of 0 and 1 the formula gives no error at all: count half a node as exception.
-    a = min(max(best, 0.5 / num_held_out), 1 - 0.5 / num_held_out)
-    weights: Array = np.exp((accuracy - best) / np.sqrt(a * (1 - a) / num_held_out))
+    best = float(accuracy.max())
+    weights: Array = np.exp((accuracy - best) / standard_error(best, num_held_out))
     return weights
+
+
+def standard_error(accuracy: float, num_held_out: int) -> float:
+    """Standard error sqrt(a (1 - a) / m) of an accuracy."""
+    # At accuracies of 0 and 1 the formula gives no error at all: count half a node as exception.
+    a = min(max(accuracy, 0.5 / num_held_out), 1 - 0.5 / num_held_out)
+    return math.sqrt(a * (1 - a) / num_held_out)
 
 
 def heaviest_group(
@@ -98,21 +117,52 @@ def plateau_center(space: SearchSpace, group: list[ValidationResult], num_held_o
 
     The scale of weight decay at the mean T is interpolated between the T of the group.
     """
+    if space.schemes is None:
+        group = _with_or_without_edges(group, num_held_out)
     setting = group[0].setting
     weights = standard_error_weights(group, num_held_out)
     weights /= weights.sum()
-    log_times = np.log([result.setting.T + TIME_OFFSET for result in group])
-    log_time = weights @ log_times
     if space.schemes is None:
+        log_time = weights @ np.array([result.setting.log_time for result in group])
         longest = max(result.setting.T for result in group)
         T = np.clip(np.exp(log_time) - TIME_OFFSET, 0, longest)
         family = SchemeFamily.from_scheme(setting.scheme)
         setting = replace(setting, scheme=family.with_time(float(T)))
     if space.weight_decays is None:
-        log_scales = np.log([result.decay_scale for result in group])
-        log_decays = np.log([result.setting.weight_decay for result in group])
-        order = np.argsort(log_times)
-        log_scale = np.interp(log_time, log_times[order], log_scales[order])
-        log_decay = weights @ (log_decays - log_scales) + log_scale
-        setting = replace(setting, weight_decay=float(np.exp(log_decay)))
+        relative = np.log([result.setting.weight_decay / result.decay_scale for result in group])
+        scale = decay_scale_at(setting, group)
+        setting = replace(setting, weight_decay=float(scale * np.exp(weights @ relative)))
     return setting
+
+
+def _with_or_without_edges(
+    group: list[ValidationResult], num_held_out: int
+) -> list[ValidationResult]:
+    """The results at T = 0 or those at T > 0, whichever of the two are more accurate."""
+    accuracies: dict[float, list[float]] = {}
+    for result in group:
+        accuracies.setdefault(result.setting.log_time, []).append(result.accuracy)
+    smoothed = {
+        log_time: float(np.mean(sorted(values)[-NUM_SMOOTHED:]))
+        for log_time, values in accuracies.items()
+    }
+    diffused = [result for result in group if result.setting.T > 0]
+    alone = smoothed.pop(math.log(TIME_OFFSET), None)
+    if alone is None or not diffused:
+        return group
+    weights = standard_error_weights(diffused, num_held_out)
+    center = weights @ np.array([result.setting.log_time for result in diffused]) / weights.sum()
+    nearest = sorted(smoothed, key=lambda log_time: abs(log_time - center))[:NUM_SMOOTHED]
+    error = standard_error(max(map(max, accuracies.values())), num_held_out)
+    margin = max(EDGELESS_MARGIN * error, 1 / num_held_out)
+    if alone > np.mean([smoothed[log_time] for log_time in nearest]) + margin:
+        return [result for result in group if result.setting.T == 0]
+    return diffused
+
+
+def decay_scale_at(setting: Setting, results: list[ValidationResult]) -> float:
+    """The scale of weight decay at the T of a setting, interpolated between those of results."""
+    scales = {result.setting.log_time: math.log(result.decay_scale) for result in results}
+    log_times = sorted(scales)
+    log_scales = [scales[log_time] for log_time in log_times]
+    return math.exp(np.interp(setting.log_time, log_times, log_scales))

@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 # Columns of the table of a search.
 SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
-                  "learning_rate", "accuracy", "log_loss")  # fmt: skip
+                  "learning_rate", "accuracy", "log_loss", "head")  # fmt: skip
 
 
 @dataclass(frozen=True)

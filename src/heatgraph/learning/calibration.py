@@ -31,9 +31,14 @@ def log_loss(scores: Array, codes: Indices) -> Array:
     known = np.flatnonzero(codes >= 0)
     if len(known) == 0:
         return np.zeros(scores.shape[:-2])
-    scores = scores[..., known, :].astype(np.float64)
-    true = scores[..., np.arange(len(known)), codes[known]]
-    return np.asarray((scipy.special.logsumexp(scores, axis=-1) - true).mean(axis=-1))
+    if len(known) < len(codes):
+        scores = scores[..., known, :]
+    # Classes first: sums over them then run over contiguous memory.
+    scores = np.ascontiguousarray(np.moveaxis(scores, -1, 0))
+    scores = scores - scores.max(axis=0)
+    true = np.take_along_axis(scores, codes[known].reshape((1,) * (scores.ndim - 1) + (-1,)), 0)[0]
+    total = np.exp(scores).sum(axis=0)
+    return np.asarray((np.log(total) - true).mean(axis=-1, dtype=np.float64))
 
 
 def best_temperature(scores: Array, codes: Indices) -> float:

@@ -28,24 +28,20 @@ from heatgraph.errors import ConvergenceWarning, InputError, StabilityWarning, w
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
-from heatgraph.learning._search import (
-    NodeClassificationTask,
-    Progress,
-    cross_validated_scores,
-    search,
-)
+from heatgraph.learning._search import SearchOutcome, search
 from heatgraph.learning._search_space import SearchSpace, Setting
-from heatgraph.learning._selection_rule import ValidationResult
 from heatgraph.learning._serialization import (
     FittedModel,
     deserialize_model,
     model_file_errors,
     serialize_model,
 )
-from heatgraph.learning._softmax_regression import SoftmaxRegression
+from heatgraph.learning._softmax_regression import SoftmaxFit, SoftmaxRegression
+from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.calibration import best_temperature
 from heatgraph.learning.explanation import Explanation, explain
-from heatgraph.learning.scaling import candidate_scalings
+from heatgraph.learning.progress import Progress, StageProgress
+from heatgraph.learning.scaling import default_scaling
 
 Array = npt.NDArray[Any]
 
@@ -74,7 +70,7 @@ class DGCClassifier(NodeClassifier):
     feature_scaling : {"auto", "none", "rows", "sqrt", "idf", "idf-sqrt", "standard"} *
         Preprocessing of features before they diffuse (`heatgraph.learning.scaling`), fitted to the
         training nodes alone. "auto" standardises, but scales words and counts (sparse features
-        >= 0) by row; if there is a search, it chooses among the four scalings by row.
+        >= 0) by row; if there is a search, it chooses between "sqrt" and "idf-sqrt".
     solver : {"lbfgs", "adam"}
         "lbfgs" converges to the optimum; "adam" trains as the paper does.
     learning_rate : float *
@@ -208,19 +204,17 @@ class DGCClassifier(NodeClassifier):
             Validation nodes, used to choose settings and to calibrate. Without them, both use
             cross-validation on the training nodes.
         progress : callable, optional
-            Called as ``progress(stage, done, total)``, in a search from any thread.
+            Called with a `FitProgress` now and then, in a search from any thread.
         """
         space = self._search_space()
         task, classes = self._task(graph, y, train, val)
-        space = space.resolve_scalings(candidate_scalings(graph.features, task.train))
-        report = progress or (lambda *_: None)
-        results: list[ValidationResult] = []
+        space = space.resolve_scalings(default_scaling(graph.features, task.train))
         setting = space.single_setting()
-        if setting is None:
-            setting, results = search(task, space, report)
-        report("fit", 0, 1)
-        scaling, fit = task.fit(setting)
-        if not fit.converged.all():
+        outcome = SearchOutcome(setting, []) if setting else search(task, space, progress)
+        setting = outcome.setting
+        stage = StageProgress(progress, "fit", 1)
+        scaling, fit = task.fit(setting, outcome.rows)
+        if not fit.converged:
             warn(
                 f"softmax regression did not converge: with weight_decay={setting.weight_decay:g} "
                 "the optimum is very far away or does not exist. Choose a larger weight_decay.",
@@ -233,31 +227,36 @@ class DGCClassifier(NodeClassifier):
                 classes=classes,
                 setting=setting,
                 scaling=scaling,
-                coef=fit.Theta[0, 0].T,
-                intercept=fit.bias[0, 0],
-                converged=bool(fit.converged.all()),
+                coef=fit.Theta.T,
+                intercept=fit.bias,
+                converged=fit.converged,
                 temperature=1.0,
                 num_features=graph.num_features,
                 feature_names=graph.feature_names,
                 nodes_digest=_nodes_digest(graph),
                 validation_accuracy=None,
-                search=[result.record() for result in results],
+                search=[result.record() for result in outcome.results],
             )
         )
-        self._validate_and_calibrate(task, setting)
-        report("fit", 1, 1)
+        self._validate_and_calibrate(task, outcome, fit)
+        stage.report(1)
         return self
 
-    def _validate_and_calibrate(self, task: NodeClassificationTask, setting: Setting) -> None:
+    def _validate_and_calibrate(
+        self, task: NodeClassificationTask, outcome: SearchOutcome, fit: SoftmaxFit
+    ) -> None:
         """Set the validation accuracy and the temperature, from scores of held-out nodes."""
         validates = task.val is not None or bool(self.search_)
         calibrates = validates if self.calibrate == "auto" else bool(self.calibrate)
         if not validates and not calibrates:
             return
-        if task.val is None or task.val_codes is None:
-            scores, codes = cross_validated_scores(task, setting)
+        if task.val is not None and task.val_codes is not None:
+            scores, codes = task.validation_scores(outcome.setting, fit), task.val_codes
         else:
-            scores, codes = self._scores(self.graph_, task.val), task.val_codes
+            if outcome.held_out is None:
+                outcome = search(task, SearchSpace.of_setting(outcome.setting))
+            assert outcome.held_out is not None
+            scores, codes = outcome.held_out
         # With one node per class, no fold has the class that it holds out: all codes are -1.
         if (codes >= 0).any():
             self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())

@@ -79,8 +79,21 @@ def fit_summary(
         "validation_accuracy": model.validation_accuracy_,
         "majority_accuracy": float((labels.encode(model.classes_, validation) == majority).mean()),
         "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
+        "hints": _hints(model),
     }
     if score_test and test is not None:
         summary["test_nodes"] = len(test)
         summary["test_accuracy"] = model.score(None, data.labels, test)
     return summary
+
+
+def _hints(model: DGCClassifier) -> list[str]:
+    """What a user might change about the search."""
+    hints = []
+    is_list = not (isinstance(model.T, str) or np.isscalar(model.T))
+    if is_list and len(set(model.T)) > 1 and max(model.T) == model.T_:
+        hints.append(
+            f"T = {model.T_:g} is the largest of the candidates: a larger one may be better. Add "
+            "larger ones, or leave T to the search."
+        )
+    return hints

@@ -17,6 +17,7 @@ from heatgraph.experiments.compare.subprocess_runs import (
     _run_job,
     run_in_subprocess,
 )
+from heatgraph.learning.progress import FitProgress
 
 
 def silent(*_):
@@ -36,10 +37,10 @@ class Call:
 @pytest.mark.slow
 def test_a_subprocess_gives_the_same_result_and_reports_progress(data):
     reports = []
-    result = run_in_subprocess(Job("dgc", data), lambda *report: reports.append(report))
+    result = run_in_subprocess(Job("dgc", data), reports.append)
     assert result["right"] == measure(Job("dgc", data), silent)["right"]
     assert reports
-    assert isinstance(reports[0][0], str)
+    assert isinstance(reports[0], FitProgress)
 
 
 @pytest.mark.slow

@@ -27,7 +27,6 @@ from heatgraph.errors import InputError, MissingExtraError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
-from heatgraph.learning._search import Progress
 from heatgraph.learning._serialization import (
     deserialize_classes,
     from_json_value,
@@ -36,6 +35,7 @@ from heatgraph.learning._serialization import (
     serialize_parameters,
 )
 from heatgraph.learning.classifier import read_seed
+from heatgraph.learning.progress import Progress
 from heatgraph.learning.scaling import Scaling, check_scaling
 
 Array = npt.NDArray[Any]
@@ -140,9 +140,7 @@ class GNNClassifier(NodeClassifier):
                 None if nodes is None else (nodes, labels.encode(classes, nodes))
                 for nodes in (train_nodes, val_nodes)
             ]
-            history, accuracy = training.train(
-                module, inputs, recipe, *data, progress or (lambda *_: None)
-            )
+            history, accuracy = training.train(module, inputs, recipe, *data, progress)
         self._set_fitted(module, recipe, scaling, classes, graph.num_nodes)
         self.graph_ = graph
         self.n_features_in_ = graph.num_features

@@ -17,7 +17,7 @@ from torch_geometric.nn import DeepGraphInfomax, GCNConv
 
 from heatgraph.baselines.gnn.features import permute_rows
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.learning._search import Progress
+from heatgraph.learning.progress import Progress, StageProgress
 
 
 class Encoder(nn.Module):
@@ -50,15 +50,16 @@ class DGI(nn.Module):
         scores: Tensor = self.read(self.encoder(X, edges, weights))
         return scores
 
-    def pretrain(self, inputs: tuple[Tensor, ...], report: Progress) -> Tensor:
+    def pretrain(self, inputs: tuple[Tensor, ...], progress: Progress | None) -> Tensor:
         """Train the encoder without labels, freeze it, and return H of all nodes."""
         options = self.recipe.options
         epochs, patience = options["encoder_epochs"], options["encoder_patience"]
         infomax = DeepGraphInfomax(self.recipe.hidden, self.encoder, _summary, _shuffle)
         adam = torch.optim.Adam(infomax.parameters(), options["encoder_rate"])
         best, epochs_without_gain, weights = float("inf"), 0, None
+        stage = StageProgress(progress, "encoder", epochs)
         for epoch in range(epochs):
-            report("encoder", epoch, epochs)
+            stage.report(epoch)
             adam.zero_grad()
             loss = infomax.loss(*infomax(*inputs))
             value, epochs_without_gain = float(loss.detach()), epochs_without_gain + 1
@@ -71,7 +72,7 @@ class DGI(nn.Module):
             adam.step()
         if weights is not None:
             self.encoder.load_state_dict(weights)
-        report("encoder", epochs, epochs)
+        stage.report(epochs)
         self.encoder.requires_grad_(False)
         with torch.no_grad():
             states: Tensor = self.encoder(*inputs)

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heatgraph.baselines.gnn.recipes import Recipe
-from heatgraph.learning._search import Progress
+from heatgraph.learning.progress import Progress, StageProgress
 
 Array = npt.NDArray[Any]
 Inputs = tuple[Tensor, ...]
@@ -30,7 +30,7 @@ def train(
     recipe: Recipe,
     train_data: tuple[Array, Array],
     val_data: tuple[Array, Array] | None,
-    report: Progress,
+    progress: Progress | None,
 ) -> tuple[list[dict[str, float]], float | None]:
     """Train a network in place.
 
@@ -52,14 +52,15 @@ def train(
         The best on validation nodes.
     """
     if hasattr(module, "pretrain"):
-        inputs, module = (module.pretrain(inputs, report),), module.read
+        inputs, module = (module.pretrain(inputs, progress),), module.read
     optimize = getattr(torch.optim, recipe.optimizer)
     optimizer = optimize(_parameter_groups(module, recipe), recipe.learning_rate)
     nodes, codes = map(torch.from_numpy, train_data)
     history: list[dict[str, float]] = []
     best, best_loss, weights, epochs_without_gain = -1.0, np.inf, None, 0
+    stage = StageProgress(progress, "training", recipe.epochs)
     for epoch in range(recipe.epochs):
-        report("training", epoch, recipe.epochs)
+        stage.report(epoch)
         module.train()
         losses = [
             _step(optimizer, scores, codes[batch])
@@ -81,7 +82,7 @@ def train(
             break
     if weights is not None:
         module.load_state_dict(weights)
-    report("training", recipe.epochs, recipe.epochs)
+    stage.report(recipe.epochs)
     return history, None if val_data is None else best
 
 

@@ -19,6 +19,7 @@ from heatgraph.experiments.results import (
     describe_machine,
     installed_versions,
 )
+from heatgraph.learning.progress import FitProgress
 
 # Called with the current run, its stage, the finished share of it, and finished and total runs.
 ComparisonProgress = Callable[[str, str, float, int, int], None]
@@ -123,9 +124,9 @@ def run_comparison(
 def _run_trial(
     trial: Trial, results: ResultStore, progress: Callable[..., None], finished: int, total: int
 ) -> None:
-    def report(stage: str, done: int, steps: int) -> None:
-        progress(stage, done / max(steps, 1), finished, total)
+    def report(fit: FitProgress) -> None:
+        progress(fit.stage, fit.done / max(fit.total, 1), finished, total)
 
-    report("starting", 0, 1)
+    report(FitProgress("starting", 0, 1))
     result = trial.run(report)
     results.add(trial, result, result["fit_seconds"] + result["predict_seconds"])

@@ -26,9 +26,9 @@ from heatgraph.errors import InputError
 from heatgraph.experiments.compare.methods import METHODS
 from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
-from heatgraph.learning._search import Progress
 from heatgraph.learning.calibration import expected_calibration_error
 from heatgraph.learning.classifier import DGCClassifier
+from heatgraph.learning.progress import Progress
 
 Array = npt.NDArray[Any]
 # A graph this small, fitted first, triggers imports and compilation.

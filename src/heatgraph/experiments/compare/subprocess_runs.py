@@ -19,7 +19,7 @@ from typing import Any
 
 from heatgraph.errors import HeatgraphError
 from heatgraph.experiments.compare.measures import Job, measure
-from heatgraph.learning._search import Progress
+from heatgraph.learning.progress import FitProgress, Progress
 
 # Seconds between two progress messages.
 PROGRESS_INTERVAL = 0.2
@@ -58,7 +58,7 @@ def _receive_result(connection: Connection, process: Any, report: Progress) -> d
             process.join()
             raise SubprocessRunError(_describe_exit_code(process.exitcode)) from None
         if kind == "progress":
-            report(*content)
+            report(content)
         elif kind == "failed":
             raise SubprocessRunError(content)
         else:
@@ -84,12 +84,12 @@ def _child_main(connection: Connection) -> None:
     warnings.simplefilter("ignore")
     last = 0.0
 
-    def report(stage: str, done: int, total: int) -> None:
+    def report(progress: FitProgress) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last > PROGRESS_INTERVAL:
             last = now
-            connection.send(("progress", (stage, done, total)))
+            connection.send(("progress", progress))
 
     connection.send(_run_job(connection.recv, report))
     connection.close()

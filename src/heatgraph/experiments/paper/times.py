@@ -66,12 +66,12 @@ def _preprocessing_variants(data: Dataset, K: int) -> dict[str, Callable[[], Any
         for step in range(K):
             last = graph.with_features(blocks[step])
             diffuse(last, scheme=SGC(1), method="steps", out=blocks[step + 1])
-        return np.concatenate(list(blocks[:, train]), axis=1)[np.newaxis]
+        return np.concatenate(list(blocks[:, train]), axis=1)
 
     variants: dict[str, Callable[[], Any]] = {
-        "steps": lambda: diffuse(graph, scheme=scheme, method="steps")[np.newaxis, train],
-        "Chebyshev": lambda: diffuse(graph, scheme=scheme)[np.newaxis, train],
-        "rows": lambda: diffuse(graph, scheme=scheme, rows=train)[np.newaxis],
+        "steps": lambda: diffuse(graph, scheme=scheme, method="steps")[train],
+        "Chebyshev": lambda: diffuse(graph, scheme=scheme)[train],
+        "rows": lambda: diffuse(graph, scheme=scheme, rows=train),
     }
     if 4 * (K + 1) * n * d < SIGN_MEMORY_SHARE * memory_budget_bytes(None):
         variants["SIGN"] = sign
@@ -93,7 +93,7 @@ def stage_times_trial(K: int, rounds: int) -> Trial:
                 started = time.perf_counter()
                 X = preprocess()
                 preprocessed = time.perf_counter()
-                head.fit(X, codes, int(codes.max()) + 1, [1e-5], [LEARNING_RATE])
+                head.fit(X, codes, int(codes.max()) + 1, 1e-5, LEARNING_RATE)
                 trained = time.perf_counter()
                 if number:  # round 0 compiles and fills caches
                     times[variant]["preprocessing"].append(

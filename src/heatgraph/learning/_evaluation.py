@@ -1,0 +1,212 @@
+"""Accuracies of settings on held-out nodes.
+
+For the diffused features of M schemes, W settings of a head are fitted to the training part of each
+fold and score its held-out part. There are three heads:
+
+==========  ========================================================================================
+"ridge"     ridge regression, the first step of L-BFGS (`heatgraph.learning._lbfgs`)
+"softmax"   softmax regression by L-BFGS, to a tolerance at which the ranks of settings settle
+"adam"      softmax regression as the paper trains it
+==========  ========================================================================================
+
+All weight decays share the eigendecomposition of a design matrix, and so do the first two heads.
+Threads take batches of schemes; the caller limits BLAS to one thread. Batches do not depend on the
+number of threads, so neither do results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph._engine.threads import WorkerThreads, thread_count
+from heatgraph.learning._adam import adam
+from heatgraph.learning._design_matrices import OrthogonalMatrix
+from heatgraph.learning._folds import Folds
+from heatgraph.learning._labelled_features import LabelledFeatures, RowFeatures
+from heatgraph.learning._lbfgs import minimize, ridge_weights
+from heatgraph.learning._search_space import Combination
+from heatgraph.learning._softmax_regression import SoftmaxRegression
+from heatgraph.learning.calibration import log_loss
+from heatgraph.schemes import Scheme
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+Head = Literal["ridge", "softmax", "adam"]
+
+# A search ranks settings, for which this gradient tolerance is enough.
+SEARCH_TOLERANCE, MAX_ITERATIONS = 1e-2, 100
+# Schemes are fitted together while their scores fit in this many bytes of cache, and at most this
+# many settings of each.
+BATCH_BYTES, BATCH_SETTINGS = 1 << 19, 8
+# Training nodes of a fold from which on threads pay.
+WORTH_THREADS = 128
+
+
+@dataclass(frozen=True)
+class HeadSettings:
+    """Weight decays (M, W), for each scheme its own, and learning rates (W,), which Adam reads."""
+
+    weight_decays: Array
+    learning_rates: Array
+
+    def select(self, schemes: Indices, settings: slice) -> HeadSettings:
+        """Some of the W settings of some of the M schemes."""
+        return HeadSettings(self.weight_decays[schemes, settings], self.learning_rates[settings])
+
+
+class Evaluator:
+    """Fits heads to the folds of diffused features, and scores what the folds hold out.
+
+    Parameters
+    ----------
+    combination : Combination
+    schemes : sequence of Scheme
+    features : LabelledFeatures
+        Those of the M schemes; `RowFeatures` for "adam".
+    folds : Folds
+    num_classes : int
+    regression : SoftmaxRegression
+    n_threads : int or None
+    """
+
+    def __init__(
+        self,
+        combination: Combination,
+        schemes: Sequence[Scheme],
+        features: LabelledFeatures,
+        folds: Folds,
+        num_classes: int,
+        regression: SoftmaxRegression,
+        n_threads: int | None,
+    ) -> None:
+        self.combination, self.schemes = combination, schemes
+        self.features, self.folds = features, folds
+        self.num_classes, self.regression = num_classes, regression
+        # Arrays of fewer nodes are so small that threads would wait for the interpreter's lock.
+        self.threads = thread_count(n_threads) if folds.num_fold_train >= WORTH_THREADS else 1
+        self._designs: dict[tuple[int, int], OrthogonalMatrix] = {}
+
+    def evaluate(
+        self,
+        head: Head,
+        settings: HeadSettings,
+        places: Sequence[int],
+        on_batch: Callable[[Indices, Array], None],
+    ) -> tuple[Array, Array]:
+        """Accuracies and log-losses (M, W) at some places among the M schemes, NaN at others.
+
+        `on_batch` is called with the places of a batch and its accuracies, from any thread.
+        """
+        accuracies, losses = (np.full(settings.weight_decays.shape, np.nan) for _ in range(2))
+
+        def evaluate(batch: tuple[Indices, slice]) -> None:
+            batch_places, columns = batch
+            chosen = settings.select(batch_places, columns)
+            correct, loss = (np.zeros(chosen.weight_decays.shape) for _ in range(2))
+            for fold, (_, held_out) in enumerate(self.folds.folds):
+                scores = self._fold_scores(
+                    head, fold, batch_places, chosen, lambda: workers.stopping
+                )
+                codes = self.folds.codes[held_out]
+                correct += (scores.argmax(axis=-1) == codes).sum(axis=-1)
+                loss += log_loss(scores, codes) * len(held_out)
+            accuracies[batch_places, columns] = correct / self.folds.num_held_out
+            losses[batch_places, columns] = loss / self.folds.num_held_out
+            on_batch(batch_places, accuracies[batch_places, columns])
+
+        with WorkerThreads(self.threads) as workers:
+            if head != "adam":
+                workers.map(self._prepare_design, self._missing_designs(places))
+            workers.map(evaluate, self._batches(places, settings))
+        return accuracies, losses
+
+    def held_out_scores(
+        self, head: Head, weight_decay: float, learning_rate: float
+    ) -> tuple[Array, Indices]:
+        """Scores (m, C) of all held-out nodes by one setting of the first scheme, and codes (m,).
+
+        A code is -1 where the node's class is missing from the training part of its fold.
+        """
+        settings = HeadSettings(np.array([[weight_decay]]), np.array([learning_rate]))
+        places = np.zeros(1, dtype=np.int64)
+        scores, codes = [], []
+        for fold, (train, held_out) in enumerate(self.folds.folds):
+            if head != "adam" and (0, fold) not in self._designs:
+                self._prepare_design((0, fold))
+            scores.append(self._fold_scores(head, fold, places, settings)[0, 0])
+            of_fold = self.folds.codes[held_out]
+            is_known = np.isin(of_fold, self.folds.codes[train])
+            codes.append(np.where(is_known, of_fold, -1))
+        return np.concatenate(scores), np.concatenate(codes)
+
+    def _fold_scores(
+        self,
+        head: Head,
+        fold: int,
+        places: Indices,
+        settings: HeadSettings,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> Array:
+        """Scores (G, W, m, C) of a fold's held-out nodes by weights fitted to its training part."""
+        features = self.features.select(places)
+        train, _ = self.folds.folds[fold]
+        y, decays = self.folds.codes[train], settings.weight_decays
+        if head == "adam":
+            return self._adam_scores(features, fold, settings)
+        design = OrthogonalMatrix.stack([self._designs[int(place), fold] for place in places])
+        if head == "ridge":
+            weights = ridge_weights(design, y, self.num_classes, decays)
+        else:
+            weights, _ = minimize(
+                design,
+                y,
+                self.num_classes,
+                decays,
+                tolerance=SEARCH_TOLERANCE,
+                max_iterations=MAX_ITERATIONS,
+                should_stop=should_stop,
+            )
+        return features.scores(self.folds, fold, design, weights)
+
+    def _adam_scores(self, features: LabelledFeatures, fold: int, settings: HeadSettings) -> Array:
+        assert isinstance(features, RowFeatures)
+        train, held_out = self.folds.folds[fold]
+        weights = adam(
+            features.rows(fold, train),
+            self.folds.codes[train],
+            self.num_classes,
+            settings.weight_decays,
+            settings.learning_rates.tolist(),
+            epochs=self.regression.epochs,
+            seed=self.regression.seed,
+        )
+        rows = features.rows(fold, held_out)[:, np.newaxis]
+        return np.asarray(rows @ weights[:, :, :-1] + weights[:, :, -1:])
+
+    def _missing_designs(self, places: Sequence[int]) -> list[tuple[int, int]]:
+        pairs = [(place, fold) for place in places for fold in range(len(self.folds.folds))]
+        return [pair for pair in pairs if pair not in self._designs]
+
+    def _prepare_design(self, pair: tuple[int, int]) -> None:
+        place, fold = pair
+        features = self.features.select(np.array([place]))
+        self._designs[pair] = features.design(self.folds, fold)
+
+    def _batches(
+        self, places: Sequence[int], settings: HeadSettings
+    ) -> list[tuple[Indices, slice]]:
+        W = settings.weight_decays.shape[1]
+        item = 4 * self.folds.num_fold_train * self.num_classes * min(W, BATCH_SETTINGS)
+        size = max(1, BATCH_BYTES // item)
+        # At least two batches, so that two threads have something to do.
+        size = min(size, max(1, -(-len(places) // 2)))
+        return [
+            (np.array(places[start : start + size]), slice(first, first + BATCH_SETTINGS))
+            for start in range(0, len(places), size)
+            for first in range(0, W, BATCH_SETTINGS)
+        ]

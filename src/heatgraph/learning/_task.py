@@ -1,0 +1,188 @@
+"""A node classification task: a graph, its labelled nodes, and how one setting is fitted to them.
+
+Which form of the diffused features r(S) X the last fit works on depends on their sizes:
+
+- few training nodes: diffused rows, by their Gram matrix;
+- sparse features and many training nodes: r(S) and X one after the other, never multiplied out,
+  where diffusing C columns in every iteration costs less than diffusing all p of them once;
+- else: diffused rows as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph._arguments import working_dtype
+from heatgraph._engine.chebyshev import chebyshev_series
+from heatgraph._engine.plan import DENSE_COST, SPARSE_COST
+from heatgraph._engine.ranges import product_work
+from heatgraph._engine.sparse_products import sparse_times_dense
+from heatgraph._engine.threads import SingleBlasThread
+from heatgraph.diffusion import diffuse
+from heatgraph.errors import InputError
+from heatgraph.graph import Graph
+from heatgraph.learning._design_matrices import DiffusedMatrix, OrthogonalMatrix
+from heatgraph.learning._labelled_features import kernel_gram, uses_kernel_gram
+from heatgraph.learning._search_space import Setting
+from heatgraph.learning._softmax_regression import (
+    FEW_NODES,
+    SoftmaxFit,
+    SoftmaxRegression,
+)
+from heatgraph.learning.scaling import Scaling
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+
+# Iterations that the choice between the forms of many rows reckons with.
+TYPICAL_ITERATIONS = 40
+
+
+@dataclass(frozen=True)
+class NodeClassificationTask:
+    """A graph, its training and validation nodes, and how to fit them.
+
+    `codes` (n_train,) and `val_codes` (n_val,) are class indices below `num_classes`, or -1 for a
+    validation node whose class has no training node. `engine` are options of `diffuse_many`.
+    """
+
+    graph: Graph
+    train: Indices
+    codes: Indices
+    val: Indices | None
+    val_codes: Indices | None
+    num_classes: int
+    regression: SoftmaxRegression
+    engine: dict[str, Any]
+    seed: int
+    _scaled: dict[str, tuple[Scaling, Graph]] = field(default_factory=dict, repr=False)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of diffused features and weights."""
+        return working_dtype(self.engine["dtype"])
+
+    def scale_features(self, name: str) -> tuple[Scaling, Graph]:
+        """The scaling of that name, fitted to the training nodes, and the scaled graph.
+
+        The last one is kept: a search ends with the scaling that the last fit takes.
+        """
+        if name not in self._scaled:
+            X = self.graph.features
+            scaling, graph = Scaling.learn(name, X, self.train), self.graph
+            if X is not None and name != "none":
+                graph = graph.with_features(scaling.apply(X, self.dtype))
+            self._scaled.clear()
+            self._scaled[name] = scaling, graph
+        return self._scaled[name]
+
+    def fits_rows(self, setting: Setting) -> bool:
+        """Whether the fit of a setting takes diffused rows of its training nodes."""
+        few = len(self.train) <= FEW_NODES
+        if self.graph.features is None or self.regression.solver == "adam":
+            return self.regression.solver == "adam"
+        return few or not self._uses_operator(setting)
+
+    def fit(self, setting: Setting, rows: Array | None = None) -> tuple[Scaling, SoftmaxFit]:
+        """Fit one setting to all training nodes.
+
+        `rows` (n_train, p) are their diffused features, if they are known; they are overwritten.
+        """
+        scaling, graph = self.scale_features(setting.feature_scaling)
+        is_small = len(self.train) <= FEW_NODES
+        with SingleBlasThread() if is_small or self.engine["n_threads"] == 1 else nullcontext():
+            fit = self._fit(graph, setting, rows)
+        if not (np.isfinite(fit.Theta).all() and np.isfinite(fit.bias).all()):
+            raise InputError(
+                f"training ended in numbers that exceed {self.dtype}, with learning_rate="
+                f"{setting.learning_rate:g} and weight_decay={setting.weight_decay:g}. Choose "
+                "smaller ones, or scale features down."
+            )
+        return scaling, fit
+
+    def _fit(self, graph: Graph, setting: Setting, rows: Array | None) -> SoftmaxFit:
+        problem = (self.codes, self.num_classes, setting.weight_decay)
+        if self.regression.solver == "lbfgs":
+            few = len(self.train) <= FEW_NODES
+            if few and uses_kernel_gram(graph, [setting.scheme], len(self.train)):
+                return self._fit_kernel_gram(graph, setting)
+            if not few and self._uses_operator(setting):
+                return self.regression.fit_design(self._operator(graph, setting), *problem)
+        if rows is None:
+            rows = self.diffuse(graph, setting, rows=self.train)
+        return self.regression.fit(rows, *problem, setting.learning_rate, overwrite=True)
+
+    def _fit_kernel_gram(self, graph: Graph, setting: Setting) -> SoftmaxFit:
+        """Fit few nodes without features, by dual weights alpha (L, C): Theta is r(S) E alpha."""
+        L = len(self.train)
+        options = self.engine | {"self_loops": setting.self_loops}
+        gram, error = kernel_gram(graph, [setting.scheme], self.train, L, options)
+        noise = error * float(np.linalg.norm(gram))
+        design = OrthogonalMatrix.from_gram(gram + 1, np.dtype(np.float64), noise)
+        weights, converged = self.regression.minimize(
+            design, self.codes, self.num_classes, setting.weight_decay
+        )
+        alpha = design.to_basis(weights)[0, 0].T
+        columns = np.zeros((graph.num_nodes, self.num_classes))
+        columns[self.train] = alpha
+        Theta = self.diffuse(graph.with_features(columns), setting)
+        return SoftmaxFit(Theta, alpha.sum(axis=0).astype(self.dtype), converged)
+
+    def _uses_operator(self, setting: Setting) -> bool:
+        """Whether many nodes are fitted without diffusing all their features."""
+        X = self.graph.features
+        if self.regression.solver != "lbfgs" or not (X is None or sp.issparse(X)):
+            return False
+        if X is None:
+            return True
+        degree = len(chebyshev_series(setting.scheme, self.engine["tol"])[0]) - 1
+        diffusing = degree * product_work(self.graph.num_nodes, len(self.graph.indices))
+        p, L, columns = X.shape[1], len(self.train), 2 * TYPICAL_ITERATIONS * self.num_classes
+        by_operator = columns * (diffusing + 2 * SPARSE_COST * X.nnz)
+        by_rows = min(p, L) * diffusing + columns * DENSE_COST * L * p
+        return bool(by_operator < by_rows)
+
+    def _operator(self, graph: Graph, setting: Setting) -> DiffusedMatrix:
+        X = graph.features
+        if X is None:
+            X = sp.eye_array(graph.num_nodes, format="csr")
+        return DiffusedMatrix(
+            sp.csr_array(X.astype(self.dtype, copy=False)),
+            lambda columns: self.diffuse(graph.with_features(columns), setting),
+            self.train,
+            self.engine["n_threads"],
+        )
+
+    def validation_scores(self, setting: Setting, fit: SoftmaxFit) -> Array:
+        """Scores (n_val, C) of the validation nodes."""
+        _, graph = self.scale_features(setting.feature_scaling)
+        X, columns = graph.features, fit.Theta
+        if sp.issparse(X):
+            columns = sparse_times_dense(X, columns, self.engine["n_threads"])
+        elif X is not None:
+            columns = X.astype(self.dtype, copy=False) @ columns
+        return self.diffuse(graph.with_features(columns), setting)[self.val] + fit.bias
+
+    def diffuse(
+        self,
+        graph: Graph,
+        setting: Setting,
+        rows: Indices | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Array:
+        """Diffuse the features of a graph by the scheme of a setting."""
+        return diffuse(
+            graph,
+            scheme=setting.scheme,
+            self_loops=setting.self_loops,
+            rows=rows,
+            progress=progress,
+            **self.engine,
+        )
