@@ -11,23 +11,17 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
+import scipy.sparse as sp
 
+from heatgraph._engine.kernels import multiply
 from heatgraph._engine.recurrence import empty_panel
-from heatgraph._engine.row_sum_codegen import add_rows
 from heatgraph._engine.threads import thread_count
 
 WIDTH = 64  # columns of float32
 LARGE, CACHED = 1 << 29, 1 << 20  # bytes of an array beyond the cache, and of one within it
 GATHERED_ROWS = 1 << 20  # by each thread
 REPEATS = 5
-
-
-@numba.njit(nogil=True, cache=True)
-def _gather(X, indices, total):
-    """Sum rows with heatgraph's own kernel, which accumulates in registers."""
-    add_rows(total, np.float32(1), X, indices, None, 0, len(indices), len(indices) - 1)
 
 
 def _best_seconds(functions: list[Callable[[], object]]) -> float:
@@ -59,10 +53,13 @@ def gather_bandwidth(size: int, threads: int) -> float:
     gathers = []
     for _ in range(threads):
         indices = random.integers(len(X), size=GATHERED_ROWS, dtype=np.int32)
-        total = np.zeros(WIDTH, dtype=np.float32)
-        _gather(X, indices[:8], total)
-        gathers.append(lambda i=indices, t=total: _gather(X, i, t))
-    return threads * GATHERED_ROWS * 4 * (WIDTH + 1) / _best_seconds(gathers)
+        # A matrix of a single row: the kernel sums the gathered rows in registers.
+        values, indptr = np.ones(GATHERED_ROWS, dtype=np.float32), np.array([0, GATHERED_ROWS])
+        row = sp.csr_array((values, indices, indptr.astype(np.int32)), shape=(1, len(X)))
+        total = np.empty((1, WIDTH), dtype=np.float32)
+        gathers.append(lambda row=row, total=total: multiply(row, X, total, (0, 1)))
+    # A place, a value and a row for each.
+    return threads * GATHERED_ROWS * 4 * (WIDTH + 2) / _best_seconds(gathers)
 
 
 def measure_bandwidth() -> dict[str, float]:

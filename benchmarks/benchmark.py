@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from benchmarks.results import Results, Row
+    from benchmarks.results import Results
     from heatgraph.report.document import Chart
 
 OURS = "heatgraph"
@@ -153,8 +153,6 @@ class Benchmark:
         Lists the jobs; its argument scales the sizes of synthetic graphs.
     figures, charts : callable
         Compute figures, and draw charts.
-    derived : callable
-        Computes rows that follow from measured ones.
     page : str
         Stem of the page's file name.
     text : callable, optional
@@ -167,6 +165,5 @@ class Benchmark:
     jobs: Callable[[float], list[Job]]
     figures: Callable[[Results], list[Figure]] = lambda results: []
     charts: Callable[[Results], list[Chart]] = lambda results: []
-    derived: Callable[[Results], list[Row]] = lambda results: []
     page: str = PERFORMANCE
     text: Callable[[Results], str] | None = None

@@ -74,7 +74,7 @@ def run_benchmark(benchmark: Benchmark, options: Options, folder: Path) -> Resul
     folders, missing = _prepare_workloads(jobs, folder)
     run = describe_run(options.command(benchmark.name))
     run["versions"] |= installed_versions()
-    results = Results(
+    return Results(
         benchmark.name,
         run,
         rounds,
@@ -84,8 +84,6 @@ def run_benchmark(benchmark: Benchmark, options: Options, folder: Path) -> Resul
         {data: Workload(path).about for data, path in folders.items()},
         run_rounds(jobs, rounds, folders, missing),
     )
-    results.rows += benchmark.derived(results)
-    return results
 
 
 def run_rounds(

@@ -7,6 +7,7 @@ from benchmarks.suite.accuracy import ACCURACY
 from benchmarks.suite.diffusion import DIFFUSION
 from benchmarks.suite.fit import FIT
 from benchmarks.suite.growth import GROWTH
+from benchmarks.suite.head import HEAD
 from benchmarks.suite.product import PRODUCT
 from benchmarks.suite.search import SEARCH
 from benchmarks.suite.selection import SELECTION
@@ -16,6 +17,6 @@ from benchmarks.suite.tables import TABLES
 BENCHMARKS: dict[str, Benchmark] = {
     benchmark.name: benchmark
     for benchmark in (
-        PRODUCT, DIFFUSION, FIT, SEARCH, GROWTH, START, ACCURACY, SELECTION, TABLES,
+        PRODUCT, DIFFUSION, FIT, SEARCH, HEAD, GROWTH, START, ACCURACY, SELECTION, TABLES,
     )
 }  # fmt: skip

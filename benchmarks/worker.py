@@ -95,12 +95,13 @@ def measure(job: Job, data: Workload | None, sample: Path | None) -> dict[str, A
 def _repeat(task: Task, min_seconds: float) -> tuple[list[float], Outcome]:
     """Run a task until this many seconds have passed; an estimate is made once."""
     seconds: list[float] = []
-    outcome = None
-    while outcome is None or sum(seconds) < min_seconds:
+    outcome, total = None, 0.0
+    while outcome is None or total < min_seconds:
         outcome = None  # frees the last value before the next one is allocated
         start = time.perf_counter()
         outcome = task.run()
         seconds.append(time.perf_counter() - start)
+        total += seconds[-1]
         if outcome.seconds is not None:
             return [outcome.seconds], outcome
     return seconds, outcome

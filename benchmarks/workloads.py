@@ -4,6 +4,9 @@
 "cora", "citeseer", "pubmed"       citation graphs
 "blocks-N"                         block graph of N nodes, each with ten edges and 64 features
 "reddit-like-SCALE"                block graph in the dimensions of Reddit, times SCALE
+"pages-SCALE"                      block graph like one of linked pages, with sparse binary features
+"classes-N"                        block graph of N nodes in 400 classes, with 64 features
+"rows-N"                           block graph of N nodes in 20 classes, with 600 features
 "tables-N"                         CSV files of N nodes with 64 features and five edges per node
 =================================  ================================================================
 
@@ -34,7 +37,11 @@ from heatgraph.tables.writing import write_dataset
 
 EDGES_PER_NODE, BLOCK_FEATURES, BLOCK_CLASSES = 10, 64, 8
 # Smaller workloads are not made, at whatever scale.
-MIN_NODES, MIN_REDDIT_SCALE = 500, 0.001
+MIN_NODES, MIN_REDDIT_SCALE, MIN_PAGES_SCALE = 500, 0.001, 0.1
+# A graph of pages that link to each other: sizes of a published one of Facebook pages.
+PAGES, PAGE_LINKS, PAGE_CLASSES, PAGE_HOMOPHILY = 22_470, 171_000, 4, 0.88
+PAGE_WORDS, WORDS_PER_PAGE, TOPICAL_SHARE = 4_700, 14, 0.3
+MANY_CLASSES, MANY_FEATURES = 400, 600
 TABLE_EDGES_PER_NODE, TABLE_FEATURES, TABLE_CLASSES, TABLE_LABELLED = 5, 64, 5, 0.1
 FIRST_ID = 10**18  # node ids of 19 digits
 # Entries of S that are normalised at a time.
@@ -58,6 +65,21 @@ def reddit(scale: float) -> str:
     return f"reddit-like-{max(MIN_REDDIT_SCALE, scale):g}"
 
 
+def pages(scale: float) -> str:
+    """Name of a graph of pages."""
+    return f"pages-{max(MIN_PAGES_SCALE, scale):g}"
+
+
+def many_classes(nodes: float) -> str:
+    """Name of a graph with many classes."""
+    return f"classes-{max(10 * MANY_CLASSES, round(nodes))}"
+
+
+def many_rows(nodes: float) -> str:
+    """Name of a graph with many labelled nodes and features."""
+    return f"rows-{max(MIN_NODES, round(nodes))}"
+
+
 def tables(nodes: float) -> str:
     """Name of a pair of CSV files."""
     return f"tables-{max(MIN_NODES, round(nodes))}"
@@ -74,10 +96,41 @@ def load_graph(name: str) -> Dataset:
         return make_block_graph(n, EDGES_PER_NODE * n, BLOCK_CLASSES, BLOCK_FEATURES)
     if kind == "reddit-like":
         return reddit_like(scale=float(size))
+    if kind == "pages":
+        return make_pages(float(size))
+    if kind == "classes":
+        n = int(size)
+        return make_block_graph(n, TABLE_EDGES_PER_NODE * n, MANY_CLASSES, BLOCK_FEATURES)
+    if kind == "rows":
+        n = int(size)
+        return make_block_graph(n, EDGES_PER_NODE * n, num_classes=20, num_features=MANY_FEATURES)
     folder = os.environ.get("HEATGRAPH_DATA")
     if name == "cora" and not (folder and Path(folder, "planetoid", "ind.cora.graph").exists()):
         raise MissingFiles(f"no files of {name}; HEATGRAPH_DATA names the parent of their folder")
     return load_dataset(name, folder)
+
+
+def make_pages(scale: float) -> Dataset:
+    """A block graph whose nodes have 14 words each, some of them typical of the node's class.
+
+    Words have popularities as in Zipf's law. A share of a node's words is drawn from those of its
+    class, in which every word has another rank.
+    """
+    n, links = round(PAGES * scale), round(PAGE_LINKS * scale)
+    data = make_block_graph(n, links, PAGE_CLASSES, 1, homophily=PAGE_HOMOPHILY)
+    random = np.random.default_rng(0)
+    popularity = 1 / np.arange(1, PAGE_WORDS + 1)
+    popularity /= popularity.sum()
+    words = random.choice(PAGE_WORDS, (n, WORDS_PER_PAGE), p=popularity)
+    for code in range(PAGE_CLASSES):
+        typical = random.permutation(PAGE_WORDS)
+        chosen = (data.labels == code)[:, np.newaxis] & (random.random(words.shape) < TOPICAL_SHARE)
+        words[chosen] = typical[random.choice(PAGE_WORDS, int(chosen.sum()), p=popularity)]
+    owners = np.repeat(np.arange(n), WORDS_PER_PAGE)
+    ones = np.ones(words.size, dtype=np.float32)
+    X = sp.csr_array((ones, (owners, words.ravel())), shape=(n, PAGE_WORDS))
+    X.data[:] = 1
+    return replace(data, graph=data.graph.with_features(X))
 
 
 def normalize(adjacency: sp.csr_array) -> sp.csr_array:

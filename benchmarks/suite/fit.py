@@ -45,7 +45,7 @@ def _fit_published(setting: Any, data: Workload) -> Task:
     """The authors' algorithm, from the initial weights that heatgraph draws."""
     import torch
 
-    from heatgraph.learning._softmax_regression import initial_weights
+    from heatgraph.learning._adam import initial_weights
     from heatgraph.learning.scaling import Scaling
 
     labels = data.labels

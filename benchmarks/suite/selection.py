@@ -50,9 +50,10 @@ def rule_accuracies(graph: Graph, labels: np.ndarray, split: Split, uses_val: bo
         ).fit(graph, labels, split.train)
 
     plateau = DGCClassifier().fit(graph, labels, split.train, split.val if uses_val else None)
-    ranked = sorted(plateau.search_, key=lambda r: (-r["accuracy"], r["log_loss"]))
+    records = [record for record in plateau.search_ if record["head"] == "softmax"]
+    ranked = sorted(records, key=lambda r: (-r["accuracy"], r["log_loss"]))
     best = [fit(record) for record in ranked[:AVERAGED]]
-    least_loss = fit(min(plateau.search_, key=lambda r: r["log_loss"]))
+    least_loss = fit(min(records, key=lambda r: r["log_loss"]))
     scores = sum(model.decision_function(nodes=split.test) for model in best)
     averaged = (plateau.classes_[scores.argmax(axis=1)] == labels[split.test]).mean()
     first, second, last = (

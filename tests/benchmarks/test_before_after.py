@@ -70,3 +70,26 @@ def test_table_has_ratios_and_failures():
     assert "2.000" in search
     assert "100.00% of predictions" in search
     assert "out of memory" in diffusion
+
+
+def test_accuracies_are_compared_split_by_split(tmp_path):
+    jobs = before_after.list_jobs(tmp_path, "", splits=2)
+    assert [job.work for job in jobs[::2]] == [job.work for job in jobs[1::2]]
+    assert {job.timed for job in jobs} == {False}
+    rows = [
+        Row("Cora", "old", turns=[{"median": 1.0}], facts={"accuracies": [80.0, 84.0]}),
+        Row("Cora", "heatgraph", turns=[{"median": 1.0}], facts={"accuracies": [81.0, 83.5]}),
+        Row("Pubmed", "old", failed="out of memory"),
+        Row("Pubmed", "heatgraph", turns=[{"median": 1.0}], facts={"accuracies": [1.0, 2.0]}),
+    ]
+    _, cora, pubmed = before_after.format_accuracies(rows).splitlines()
+    assert cora.split() == ["Cora", "82.00", "82.25", "+0.25", "+-", "0.75"]
+    assert pubmed.endswith("out of memory")
+
+
+def test_accuracies_of_the_default_fit(tmp_path):
+    job = Job("w", before_after.accuracies, "heatgraph", settings={
+        "dataset": "citeseer", "folder": "", "splits": 1, "validates": True,
+    }, timed=False)  # fmt: skip
+    (accuracy,) = run_job(job)["facts"]["accuracies"]
+    assert 60 < accuracy < 80
