@@ -82,9 +82,11 @@ def test_zero_features_converge_to_zero_weights(n):
     np.testing.assert_allclose(fit.Theta, 0, atol=1e-12)
 
 
-def test_the_iteration_limit_is_reported(monkeypatch):
+@pytest.mark.parametrize("n", [30, 700])
+def test_the_iteration_limit_is_reported(n, monkeypatch):
     monkeypatch.setattr(_softmax_regression, "MAX_ITERATIONS", 3)
-    X, y = random_problem(30, 4, 3, seed=3)
+    monkeypatch.setattr(_softmax_regression, "MAX_NEWTON_ITERATIONS", 2)
+    X, y = random_problem(n, 4, 3, seed=3)
     assert not LBFGS.fit(X[0], y, 3, 1e-8, 0.2).converged
     assert LBFGS.fit(X[0], y, 3, 1e3, 0.2).converged
 

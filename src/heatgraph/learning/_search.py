@@ -79,7 +79,7 @@ DIFFUSION_TOLERANCE = 3e-3
 # number of schemes that diffusing all training nodes counts for.
 DIFFUSION_STEPS, EVALUATION_STEPS, FINAL_DIFFUSION = 8, 2, 5
 # Bytes of diffused features held in memory at a time, unless those of all training nodes take more.
-CHUNK_BYTES = 192 << 20
+CHUNK_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)

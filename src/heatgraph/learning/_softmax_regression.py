@@ -6,8 +6,9 @@ solvers minimise the same objective,
     J(Theta, b) = mean_i -log softmax(x_i Theta + b)[y_i] + weight_decay/2 (|Theta|^2 + |b|^2).
 
 The bias is penalised like any other weight, as by the paper's coupled weight decay. `lbfgs`
-(`heatgraph.learning._lbfgs`) converges to the unique optimum; `adam` (`heatgraph.learning._adam`)
-takes the paper's 100 steps towards it.
+converges to the unique optimum, by L-BFGS (`heatgraph.learning._lbfgs`) or, with few nodes, by
+Newton's method (`heatgraph.learning._newton`); `adam` (`heatgraph.learning._adam`) takes the
+paper's 100 steps towards it.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ from heatgraph.learning._design_matrices import (
     append_ones,
 )
 from heatgraph.learning._lbfgs import minimize
+from heatgraph.learning._newton import newton_minimize
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-MAX_ITERATIONS = 1500
+MAX_ITERATIONS, MAX_NEWTON_ITERATIONS = 1500, 100
 # Converged: the gradient norm, relative to its value at zero weights, is at most this. In float32,
 # rounding allows no more than 1e-6; in float64, 1e-8 makes weights agree across BLAS kernels to
 # about 1e-6.
 FINAL_TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-8}
 # With at most this many nodes, an eigendecomposition costs next to nothing, and the fit runs in
-# float64 whatever the precision of the features.
+# float64 whatever the precision of the features, by Newton's method.
 FEW_NODES = 600
 
 
@@ -98,13 +100,23 @@ class SoftmaxRegression:
     def minimize(
         self, design: DesignMatrix, y: Indices, num_classes: int, weight_decay: float
     ) -> tuple[Array, bool]:
-        """The optimal weights (1, 1, C, r) of a design matrix, and whether L-BFGS converged."""
+        """The optimal weights (1, 1, C, r) of a design matrix, and whether the solver converged."""
+        tolerance = FINAL_TOLERANCE[design.dtype]
+        if design.shape[1] <= FEW_NODES:
+            return newton_minimize(
+                design,
+                y,
+                num_classes,
+                weight_decay,
+                tolerance=tolerance,
+                max_iterations=MAX_NEWTON_ITERATIONS,
+            )
         weights, converged = minimize(
             design,
             y,
             num_classes,
             [weight_decay],
-            tolerance=FINAL_TOLERANCE[design.dtype],
+            tolerance=tolerance,
             max_iterations=MAX_ITERATIONS,
         )
         return weights, bool(converged.all())
