@@ -6,8 +6,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from graph_files import write_geom_gcn, write_twitch
+from graph_files import geom_masks, write_geom_gcn, write_twitch
 
 from heatgraph.experiments.compare import comparison, methods
 from heatgraph.experiments.compare.measures import measure
@@ -65,6 +66,13 @@ def test_files_of_geom_gcn(run, tmp_path):
     )
     assert done.code == 0
     assert [row["runs"] for row in json.loads(done.out)["methods"]] == [1, 1]
+    for number in range(2):
+        np.savez(folder / f"texas_split_0.6_0.2_{number}.npz", **geom_masks(number))
+    done = run("compare", "texas", "--data", "data", "--models", "features", "-o", "own", "--json")
+    assert [row["runs"] for row in json.loads(done.out)["methods"]] == [2, 2]
+    assert "its own 2 splits, with 4 training" in (tmp_path / "own" / "report.md").read_text(
+        "utf-8"
+    )
     (folder / "out1_graph_edges.txt").write_text("node_id\tnode_id\n0\t8\n")
     done = run("compare", "texas", "--data", "data", "--models", "features")
     assert done.code == 1
