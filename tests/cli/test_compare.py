@@ -70,9 +70,8 @@ def test_files_of_geom_gcn(run, tmp_path):
         np.savez(folder / f"texas_split_0.6_0.2_{number}.npz", **geom_masks(number))
     done = run("compare", "texas", "--data", "data", "--models", "features", "-o", "own", "--json")
     assert [row["runs"] for row in json.loads(done.out)["methods"]] == [2, 2]
-    assert "its own 2 splits, with 4 training" in (tmp_path / "own" / "report.md").read_text(
-        "utf-8"
-    )
+    text = (tmp_path / "own" / "report.md").read_text(encoding="utf-8")
+    assert "its own 2 splits, with 4 training" in text
     (folder / "out1_graph_edges.txt").write_text("node_id\tnode_id\n0\t8\n")
     done = run("compare", "texas", "--data", "data", "--models", "features")
     assert done.code == 1

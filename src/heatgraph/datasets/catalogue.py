@@ -250,7 +250,7 @@ def _read_twitch(folder: Path) -> Dataset:
 
 # Of all its graphs together, so that a model of one fits the others.
 TWITCH_FEATURES = 3_170
-LINKS = "The file has {:,} directed links; its {:,} edges include {} self-loops."
+LINKS = "Geom-GCN's file has {:,} directed links; its {:,} edges include {} self-loops."
 QUOTED_EDGES = "The catalogue's number of edges is quoted from the literature, not counted."
 QUOTED_FEATURES = "The catalogue's number of features is quoted from the literature, not counted."
 

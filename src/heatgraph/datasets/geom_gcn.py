@@ -123,7 +123,7 @@ def read_geom_gcn(folder: str | Path, name: str | None = None) -> Dataset:
     splits = _read_splits(folder, name, n)
     notes = [
         f"Links are directed; {_count_one_way(src, dst, n):,} of the {graph.num_edges:,} edges are "
-        "links in one direction only, which is dropped."
+        "links in one direction only. Directions are dropped."
     ]
     notes += [SPLITS] if splits else []
     notes += [DUPLICATE_NODES] if name in WITH_DUPLICATES else []

@@ -42,7 +42,7 @@ CITATION = (
     "B. Rozemberczki, C. Allen, R. Sarkar. Multi-Scale Attributed Node Embedding. Journal of "
     "Complex Networks 9(2), 2021."
 )
-LICENCE = "not stated by its authors"
+LICENCE = "not stated for the data; the code of MUSAE has the MIT licence"
 
 _SUFFIXES = ("_edges.csv", "_features.json", "_target.csv")
 
