@@ -6,7 +6,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from graph_files import geom_masks, write_geom_gcn, write_twitch
 
 from heatgraph.experiments.compare import comparison, methods
 from heatgraph.experiments.compare.measures import measure
@@ -53,6 +55,35 @@ def test_tables(run, tables, tmp_path):
     assert "Methods compared on nodes" in text
     assert "`heatgraph compare nodes.csv edges.csv --models dgc,sgc --seeds 5 --splits 2`" in text
     assert str(tables) not in text
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_files_of_geom_gcn(run, tmp_path):
+    folder = tmp_path / "data" / "geom-gcn" / "texas"
+    write_geom_gcn(folder)
+    done = run(
+        "compare", "texas", "--data", "data", "--models", "features", "--splits", 1, "--json"
+    )
+    assert done.code == 0
+    assert [row["runs"] for row in json.loads(done.out)["methods"]] == [1, 1]
+    for number in range(2):
+        np.savez(folder / f"texas_split_0.6_0.2_{number}.npz", **geom_masks(number))
+    done = run("compare", "texas", "--data", "data", "--models", "features", "-o", "own", "--json")
+    assert [row["runs"] for row in json.loads(done.out)["methods"]] == [2, 2]
+    text = (tmp_path / "own" / "report.md").read_text(encoding="utf-8")
+    assert "its own 2 splits, with 4 training" in text
+    (folder / "out1_graph_edges.txt").write_text("node_id\tnode_id\n0\t8\n")
+    done = run("compare", "texas", "--data", "data", "--models", "features")
+    assert done.code == 1
+    assert "line 2: a node must be an integer in 0..7. Got '8'" in done.err.replace("\n", " ")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_files_of_musae(run, tmp_path):
+    write_twitch(tmp_path / "data" / "twitch" / "DE")
+    done = run("compare", "twitch-de", "--data", "data", "--models", "features", "--splits", 1)
+    assert done.code == 0
+    assert "2 runs, 0 reused." in done.out
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -163,7 +163,10 @@ Quiet = Annotated[
 ]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder with planetoid/ and reddit/; by default $HEATGRAPH_DATA."),
+    typer.Option(
+        "--data",
+        help="Folder with planetoid/, reddit/, geom-gcn/, musae/; by default $HEATGRAPH_DATA.",
+    ),
 ]
 Again = Annotated[
     bool, typer.Option("--again", help="Ignore stored results and run everything again.")

@@ -14,6 +14,17 @@ def test_the_own_split_is_the_default(data):
     assert list(comparison_splits(data, None)) == ["own"]
 
 
+def test_all_own_splits_are_used(data):
+    untested = Split(np.arange(15), np.arange(15, 45), np.empty(0, dtype=int))
+    other = Split(np.arange(20, 40), np.arange(10), np.arange(50, 80))
+    several = replace(data, splits={**data.splits, "x": untested, "y": other})
+    splits = comparison_splits(several, None)
+    assert list(splits) == ["own 0", "own 1"]
+    assert splits["own 0"].test.tolist() == data.split.test.tolist()
+    assert splits["own 1"].test.tolist() == other.test.tolist()
+    assert [len(part.test) for part in comparison_splits(several, 2).values()] == [45, 45]
+
+
 def test_random_splits_have_the_sizes_of_the_own_one(data):
     splits = comparison_splits(data, 3)
     assert list(splits) == ["random 0", "random 1", "random 2"]

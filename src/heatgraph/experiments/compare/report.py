@@ -68,9 +68,11 @@ def comparison_document(
 
 def _preface(comparison: Comparison) -> list[Part]:
     data, graph = comparison.data, comparison.data.graph
-    split = next(iter(comparison.splits.values()))
+    name, split = next(iter(comparison.splits.items()))
     count = len(comparison.splits)
-    splits = "its own split" if OWN_SPLIT in comparison.splits else f"{count} random splits"
+    splits = f"{count} random splits"
+    if name.startswith(OWN_SPLIT):
+        splits = "its own split" if count == 1 else f"its own {count} splits"
     noise = (
         f" Normal noise of standard deviation {comparison.noise:g} was added to scaled features."
         if comparison.noise
