@@ -21,6 +21,7 @@ from strategies import planted
 from heatgraph import DGCClassifier, baselines, learning
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import GNNClassifier
+from heatgraph.baselines.gnn.grid_search import GRIDS, TunedGNNClassifier
 from heatgraph.baselines.gnn.recipes import RECIPES
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
@@ -42,10 +43,12 @@ QUICK = {
         "dimensions": 16, "num_walks": 10, "walk_length": 20, "weight_decay": 0.001,
     },
     GNNClassifier: {"hidden": 4, "epochs": 2, "n_threads": 1},
+    TunedGNNClassifier: {"grid": {"hidden": [4, 8]}, "epochs": 2, "n_threads": 1},
 }  # fmt: skip
+GNN_CLASSES = (GNNClassifier, TunedGNNClassifier)
 LIBRARIES = {
     DeepWalkClassifier: ("gensim",),
-    GNNClassifier: ("torch", "torch_geometric", "torchdiffeq"),
+    **dict.fromkeys(GNN_CLASSES, ("torch", "torch_geometric", "torchdiffeq")),
 }
 
 
@@ -70,13 +73,15 @@ def network(name):
     return GNNClassifier(name, options=options, **QUICK[GNNClassifier])
 
 
-MODELS = {cls.__name__: cls(**QUICK.get(cls, {})) for cls in classes() if cls is not GNNClassifier}
+MODELS = {cls.__name__: cls(**QUICK.get(cls, {})) for cls in classes() if cls not in GNN_CLASSES}
 MODELS |= {
     "SGC": sgc(2, weight_decay=0.1),
     "PageRank": personalized_pagerank(0.1, weight_decay=0.1),
     "features alone": features_alone(weight_decay=0.1),
 }
-NETWORKS = {name: network(name) for name in RECIPES}
+NETWORKS = {name: network(name) for name in RECIPES} | {
+    f"{name}, tuned": TunedGNNClassifier(name, **QUICK[TunedGNNClassifier]) for name in GRIDS
+}
 
 
 def cases(models):
@@ -85,7 +90,7 @@ def cases(models):
             lib for lib in LIBRARIES.get(type(model), ()) if not importlib.util.find_spec(lib)
         ]
         marks = [pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")]
-        if isinstance(model, GNNClassifier):
+        if isinstance(model, GNN_CLASSES):
             marks.append(pytest.mark.torch)
         yield pytest.param(model, id=name, marks=marks)
 

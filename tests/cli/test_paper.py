@@ -80,7 +80,7 @@ def test_without_cora_and_without_network(run, monkeypatch, tmp_path):
     monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
     done = run("paper", "table8", "--quick")
     assert done.code == 0
-    assert "Left out 33: the network is down. Try again." in done.out
+    assert "Left out 39: the network is down. Try again." in done.out
 
 
 def test_the_help_names_every_experiment(run):

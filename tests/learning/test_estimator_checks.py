@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from heatgraph import DGCClassifier, Graph, GraphDiffusion
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import GNNClassifier
+from heatgraph.baselines.gnn.grid_search import TunedGNNClassifier
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 
@@ -84,7 +85,7 @@ def checks():
     """Every check of every estimator; the plain ones are asked what needs no table."""
     plain = [DGCClassifier(), GraphDiffusion(T=1.0), DiffusionOnTables(T=1.0)]
     plain += [SIGNClassifier(), PairNormClassifier(), LabelPropagation(), DeepWalkClassifier()]
-    plain += [GNNClassifier()]
+    plain += [GNNClassifier(), TunedGNNClassifier()]
     tables = [OnTables(T=1.0, weight_decay=1e-3), OnTables(feature_scaling="standard")]
     tables += [SIGNOnTables(r=(1, 2), feature_scaling="standard")]
     with warnings.catch_warnings():

@@ -38,7 +38,7 @@ def compare(
         str | None,
         typer.Option(
             "--models",
-            help="Comma-separated names, or linear, gnn, all; by default "
+            help="Comma-separated names, or linear, gnn, tuned, all; by default "
             "dgc,sgc,features,label-propagation,gcn,gat,appnp. DGC is always included.",
         ),
     ] = None,

@@ -137,7 +137,8 @@ def test_files_with_weights_that_are_not_finite(tmp_path):
 
 @needs_torch
 @pytest.mark.parametrize(
-    "network", ["gcn", "jknet-max", "appnp", "cgnn", "gwnn", "graphheat", "sgc", "fastgcn"]
+    "network",
+    ["gcn", "jknet-max", "appnp", "cgnn", "gwnn", "graphheat", "sgc", "fastgcn", "sign-mlp"],
 )
 def test_edge_weights_are_read(network):
     rng = np.random.default_rng(0)

@@ -27,6 +27,18 @@ def test_sgc_reads_the_same_features_as_the_linear_one():
     assert_allclose(model.decision_function(), scores, atol=1e-4)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_sign_with_a_hidden_layer(steps):
+    model = trained("sign-mlp", options={"steps": steps}, epochs=10)
+    w, X = weights(model), scaled_features(model)
+    parts = np.split(w["first.weight"], steps + 1)
+    blocks = [np.linalg.matrix_power(S, k) @ X @ W.T for k, W in enumerate(parts)]
+    assert blocks[0].shape == (90, 4)
+    hidden = np.maximum(np.concatenate(blocks, axis=1) + w["bias"], 0)
+    scores = hidden @ w["second.weight"].T + w["second.bias"]
+    assert_allclose(model.decision_function(), scores, atol=1e-4)
+
+
 def test_appnp():
     model = trained("appnp", options={"alpha": 0.2, "steps": 4})
     w = weights(model)

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import accuracy_score, f1_score
 
 from heatgraph import DGCClassifier
+from heatgraph.baselines.gnn.grid_search import TunedGNNClassifier
 from heatgraph.baselines.gnn.recipes import RECIPES
 from heatgraph.baselines.stacked import SIGNClassifier
 from heatgraph.errors import InputError
@@ -76,6 +77,22 @@ def test_measure(method, data, monkeypatch):
     assert (result["parameters"] > 0) == (method != "label-propagation")
 
 
+@pytest.mark.torch
+def test_measure_of_a_tuned_network(data, monkeypatch):
+    if not METHODS["gcn-tuned"].is_installed:
+        pytest.skip("gcn-tuned needs the extra gnn")
+    grid = {"learning_rate": [1e-6, 0.05]}
+    brief = replace(METHODS["gcn-tuned"], make=lambda _: TunedGNNClassifier("gcn", grid, epochs=40))
+    monkeypatch.setitem(METHODS, "gcn-tuned", brief)
+    stages = []
+    result = measure(Job("gcn-tuned", data, threads=1), lambda fit: stages.append(fit.stage))
+    assert set(stages) == {"search"}
+    assert result["accuracy"] > 0.4
+    assert 0 < result["refit_seconds"] < result["fit_seconds"]
+    assert result["validation_accuracy"] > 0.4
+    assert result["parameters"] > 0
+
+
 def test_noise_lowers_accuracy(data):
     clean, noisy = (measure(Job("dgc", data, noise=noise), silent) for noise in (0.0, 9.0))
     assert noisy["accuracy"] < clean["accuracy"]
@@ -94,6 +111,18 @@ def test_a_fit_without_search_gives_the_same_model(model, data):
     assert_array_equal(again.predict(), fitted.predict())
     assert again.weight_decay_ == fitted.weight_decay_
     assert count_parameters(again) == count_parameters(fitted) > 12
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("has_val", [True, False])
+def test_a_tuned_network_without_search_is_the_same(has_val, data):
+    pytest.importorskip("torch_geometric", reason="needs the extra gnn")
+    split = data.split
+    val = split.val if has_val else None
+    model = TunedGNNClassifier("gcn", {"hidden": [2, 4]}, epochs=5, random_state=3, n_threads=1)
+    fitted = model.fit(data.graph, data.labels, split.train, val)
+    again = without_search(fitted).fit(data.graph, data.labels, split.train, val)
+    assert_array_equal(again.predict_proba(), fitted.predict_proba())
 
 
 def test_divergence_is_an_error(data, monkeypatch):

@@ -1,9 +1,11 @@
 """Methods by name."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from heatgraph.baselines.gnn import grid_search
 from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
 from heatgraph.errors import InputError
 from heatgraph.experiments.compare import methods
@@ -12,6 +14,7 @@ from heatgraph.experiments.compare.methods import (
     GROUPS,
     LINEAR_METHODS,
     METHODS,
+    TUNED_METHODS,
     method_settings,
     parse_methods,
 )
@@ -22,6 +25,7 @@ def test_parse_methods():
     assert parse_methods("sgc,dgc,sgc") == ["dgc", "sgc"]
     assert parse_methods("linear") == list(LINEAR_METHODS)
     assert parse_methods("all") == list(METHODS)
+    assert parse_methods("tuned") == ["dgc", "gcn-tuned", "appnp-tuned"]
     assert set(parse_methods("gnn")) == {"dgc", *GROUPS["gnn"]}
     assert set(parse_methods(DEFAULT_METHODS)) <= set(METHODS)
     with pytest.raises(InputError, match=r"models are: dgc, sgc, .* Got 'gin'\."):
@@ -42,6 +46,27 @@ def test_networks_have_their_authors_settings_for_the_data_set():
     settings = method_settings("gat", "pubmed")
     assert settings["learning_rate"] == recipe_for("gat", "pubmed").learning_rate
     assert method_settings("gat", "other")["learning_rate"] == 0.005
+
+
+@pytest.mark.parametrize("name", TUNED_METHODS)
+def test_tuned_networks_are_validated(name):
+    method, network = METHODS[name], name.removesuffix("-tuned")
+    assert (method.protocol, method.extra, method.is_random) == ("validated", "gnn", True)
+    assert method.title == f"{METHODS[network].title}, tuned"
+    assert method.make("pubmed").network == network
+    assert {"epochs", "feature_scaling", "n_threads"} <= method.make("").get_params().keys()
+
+
+def test_settings_of_tuned_networks_change_with_their_grid_and_recipe(monkeypatch):
+    before = method_settings("gcn-tuned", "cora")
+    assert len(before["recipes"]) == 16
+    assert before == method_settings("gcn-tuned", "pubmed")
+    with monkeypatch.context() as patch:
+        patch.setitem(grid_search.GRIDS, "gcn", {"dropout": [0.1]})
+        assert method_settings("gcn-tuned", "cora") != before
+    longer = replace(RECIPES["gcn"], default=replace(recipe_for("gcn"), epochs=7))
+    monkeypatch.setitem(RECIPES, "gcn", longer)
+    assert method_settings("gcn-tuned", "cora") != before
 
 
 def test_estimators_ignore_parameters_they_do_not_have():

@@ -84,6 +84,19 @@ def test_the_protocol_without_validation_nodes(data, store):
     assert "cross-validation, since there are no validation nodes" in text
 
 
+def test_the_protocol_of_tuned_networks(data, store):
+    comparison = Comparison(["dgc", "gcn", "gcn-tuned"], data, data.splits)
+    text = report_text(comparison, store())
+    assert "| GCN, tuned | validated |" in text
+    assert "| GCN | published |" in text
+    assert "Tuned networks choose from a grid on validation nodes" in text
+    assert "(GCN, tuned: learning rate, weight decay, dropout, hidden)." in text
+    splits = {"own": replace(data.split, val=np.empty(0, dtype=int))}
+    bare = report_text(replace(comparison, splits=splits), store())
+    assert "choose from a grid on a fifth of the training nodes" in bare
+    assert "Tuned" not in report_text(replace(comparison, methods=["dgc", "gcn"]), store())
+
+
 def test_noise_is_reported(data, store):
     comparison, results = Comparison(["dgc"], data, data.splits, seeds=2, noise=0.5), store()
     assert run_comparison(comparison, results).completed == 2

@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from heatgraph import DGCClassifier
+from heatgraph.baselines.gnn.grid_search import TunedGNNClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import random_split
 from heatgraph.datasets.synthetic import make_block_graph
@@ -34,6 +35,11 @@ def network_substitute(network, dataset, layers=2, random_state=0):
     return model
 
 
+def fit_tuned_substitute(network, graph, y, train, val):
+    """A fitted DGC in the place of a tuned network."""
+    return DGCClassifier(T=1.0, weight_decay=1e-3).fit(graph, y, train, val)
+
+
 @pytest.fixture
 def small_data(monkeypatch):
     """Small graphs in place of all data sets, and DGC in place of networks; gives them by name."""
@@ -55,6 +61,7 @@ def small_data(monkeypatch):
     monkeypatch.setattr(times, "QUICK_ROUNDS", 1)
     for module in (figure2, networks, times):
         monkeypatch.setattr(module, "authors_network", network_substitute)
+    monkeypatch.setattr(TunedGNNClassifier, "fit", fit_tuned_substitute)
     monkeypatch.delitem(table2.VALIDATED, "DeepWalk")
     monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
     with threadpool_limits(1):  # threads of t-SNE and BLAS only compete on graphs this small

@@ -74,6 +74,8 @@ class GNNClassifier(NodeClassifier):
         Number of epochs until training stopped.
     history_ : list of dict
         "loss" of every epoch and, with validation nodes, "val_loss" and "val_accuracy".
+    best_epoch_ : int or None
+        The epoch, from 0 on, whose weights were kept; None without validation nodes.
     validation_accuracy_ : float or None
     num_parameters_ : int
     """
@@ -140,13 +142,16 @@ class GNNClassifier(NodeClassifier):
                 None if nodes is None else (nodes, labels.encode(classes, nodes))
                 for nodes in (train_nodes, val_nodes)
             ]
-            history, accuracy = training.train(module, inputs, recipe, *data, progress)
+            history, best_epoch = training.train(module, inputs, recipe, *data, progress)
         self._set_fitted(module, recipe, scaling, classes, graph.num_nodes)
         self.graph_ = graph
         self.n_features_in_ = graph.num_features
         self.epochs_ = len(history)
         self.history_ = history
-        self.validation_accuracy_ = accuracy
+        self.best_epoch_ = best_epoch
+        self.validation_accuracy_ = (
+            None if best_epoch is None else history[best_epoch]["val_accuracy"]
+        )
         return self
 
     def _set_fitted(
@@ -162,6 +167,10 @@ class GNNClassifier(NodeClassifier):
     def save(self, path: str | Path) -> None:
         """Write the model to a file, atomically and without the graph; `load` reads it."""
         check_is_fitted(self)
+        write_tensors(path, "GNNClassifier", *self._serialize())
+
+    def _serialize(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """JSON values and arrays of a file."""
         content = {
             "parameters": serialize_parameters(self.get_params(deep=False) | {"options": None}),
             "options": self.options,
@@ -175,14 +184,19 @@ class GNNClassifier(NodeClassifier):
         }
         state = self.network_.state_dict()
         tensors = {f"network.{name}": value.numpy() for name, value in state.items()}
-        tensors |= self.scaling_.to_tensors()
-        write_tensors(path, "GNNClassifier", content, tensors)
+        return content, tensors | self.scaling_.to_tensors()
 
     @classmethod
     def load(cls, path: str | Path) -> GNNClassifier:
         """Read a model that `save` wrote. As with `heatgraph.load`, no code in the file is run."""
         content, tensors = read_tensors(path, "GNNClassifier")
-        with model_file_errors(path), _torch_session(None) as (torch, networks, _):
+        with model_file_errors(path):
+            return cls._deserialize(content, tensors)
+
+    @classmethod
+    def _deserialize(cls, content: dict[str, Any], tensors: dict[str, Array]) -> GNNClassifier:
+        """Make a model of what `_serialize` returned."""
+        with _torch_session(None) as (torch, networks, _):
             parameters = {
                 name: from_json_value(value) for name, value in content["parameters"].items()
             }

@@ -7,6 +7,7 @@ r"""Definitions of the networks: features and a graph's structure in, scores (n,
                  attention, and read by one more layer
     APPNP        H_0 = MLP(X), then several steps H <- (1 - alpha) S H + alpha H_0
     SGC          S^K X W
+    SIGN         relu([X W_0, S X W_1, ..., S^r X W_r]) W, with a hidden layer of r + 1 parts
 
 are built from PyTorch Geometric's layers; GWNN and GraphHeat are in `spectral`, CGNN and GCDE in
 `continuous`, DGI in `infomax`, FastGCN in `sampling`. `NETWORKS` has the definition of each name in
@@ -38,7 +39,7 @@ from heatgraph.baselines.gnn.features import dropout
 from heatgraph.baselines.gnn.infomax import DGI
 from heatgraph.baselines.gnn.recipes import Recipe
 from heatgraph.baselines.gnn.sampling import FastGCN
-from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution
+from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution, product
 from heatgraph.graph import Graph
 
 Inputs = tuple[Tensor, ...]
@@ -130,6 +131,35 @@ class PredictThenPropagate(nn.Module):
         X = functional.relu(self.first(dropout(X, self.dropout, self.training)))
         X = self.second(dropout(X, self.dropout, self.training))
         scores: Tensor = self.propagate(X, edges, weights)
+        return scores
+
+
+class SIGN(nn.Module):
+    """SIGN with a hidden layer over X, S X, ..., S^r X side by side.
+
+    S^k (X W_k) is (S^k X) W_k, so the linear map comes first: products have the width of the hidden
+    layer, and features may be sparse. Dropout acts on X and on the hidden layer.
+    """
+
+    def __init__(self, inputs: int, outputs: int, recipe: Recipe) -> None:
+        super().__init__()
+        self.parts, self.dropout = recipe.options["steps"] + 1, recipe.dropout
+        self.first = nn.Linear(inputs, self.parts * recipe.hidden, bias=False)
+        self.bias = nn.Parameter(torch.zeros(self.parts * recipe.hidden))
+        self.second = nn.Linear(self.parts * recipe.hidden, outputs)
+        for linear in (self.first, self.second):
+            nn.init.xavier_uniform_(linear.weight)
+
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
+        """Scores of all nodes."""
+        H = self.first(dropout(X, self.dropout, self.training))
+        width = H.shape[1] // self.parts
+        diffused = [H[:, :width]]
+        for _ in range(1, self.parts):
+            H = product(S, H[:, width:])  # each step leaves one part behind
+            diffused.append(H[:, :width])
+        state = functional.relu(torch.cat(diffused, dim=1) + self.bias)
+        scores: Tensor = self.second(functional.dropout(state, self.dropout, self.training))
         return scores
 
 
@@ -274,4 +304,5 @@ NETWORKS: dict[str, Network] = {
         _ignoring_num_nodes(FastGCN), _prepare_smoothed_features, accepts_sparse=False
     ),
     "sgc": Network(_sgc, _prepare_weighted_edges, accepts_sparse=False),
+    "sign-mlp": Network(_ignoring_num_nodes(SIGN), _prepare_matrix),
 }

@@ -31,7 +31,7 @@ def train(
     train_data: tuple[Array, Array],
     val_data: tuple[Array, Array] | None,
     progress: Progress | None,
-) -> tuple[list[dict[str, float]], float | None]:
+) -> tuple[list[dict[str, float]], int | None]:
     """Train a network in place.
 
     Parameters
@@ -48,8 +48,8 @@ def train(
     -------
     history : list of dict
         Losses and accuracy of every epoch.
-    accuracy : float or None
-        The best on validation nodes.
+    best_epoch : int or None
+        The one whose weights were restored; None without validation nodes.
     """
     if hasattr(module, "pretrain"):
         inputs, module = (module.pretrain(inputs, progress),), module.read
@@ -58,6 +58,7 @@ def train(
     nodes, codes = map(torch.from_numpy, train_data)
     history: list[dict[str, float]] = []
     best, best_loss, weights, epochs_without_gain = -1.0, np.inf, None, 0
+    best_epoch: int | None = None
     stage = StageProgress(progress, "training", recipe.epochs)
     for epoch in range(recipe.epochs):
         stage.report(epoch)
@@ -76,14 +77,14 @@ def train(
         if accuracy >= best or loss <= best_loss:
             epochs_without_gain = 0
             if accuracy >= best and (accuracy > best or loss <= best_loss):
-                weights = copy.deepcopy(module.state_dict())
+                weights, best_epoch = copy.deepcopy(module.state_dict()), epoch
             best, best_loss = max(best, accuracy), min(best_loss, loss)
         if epochs_without_gain >= recipe.patience:
             break
     if weights is not None:
         module.load_state_dict(weights)
     stage.report(recipe.epochs)
-    return history, None if val_data is None else best
+    return history, best_epoch
 
 
 def _parameter_groups(module: Any, recipe: Recipe) -> list[dict[str, Any]]:

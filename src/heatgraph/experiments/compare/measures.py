@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from heatgraph._io.memory import peak_memory, reset_peak_memory
+from heatgraph.baselines.gnn.grid_search import TunedGNNClassifier
 from heatgraph.baselines.stacked import StackedClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.noise import add_feature_noise
@@ -137,7 +138,9 @@ def count_parameters(model: Any) -> int:
 
 
 def without_search(model: Any) -> Any:
-    """An unfitted copy with the settings that the search chose; None if there is no search."""
+    """An unfitted model with the settings that the search chose; None if there is no search."""
+    if isinstance(model, TunedGNNClassifier):
+        return clone(model.best_)
     if isinstance(model, DGCClassifier):
         chosen = {"T": "auto", "K": None, "scheme": [model.scheme_]}
     elif isinstance(model, StackedClassifier):

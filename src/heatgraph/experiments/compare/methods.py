@@ -1,8 +1,8 @@
 """Methods by name, as `heatgraph compare --models` takes them.
 
-Linear methods tune their settings on validation nodes (the *validated* protocol). Networks have
-their authors' settings (*published*), those for the data set if there are any, and use validation
-nodes for early stopping only.
+Linear methods tune their settings on validation nodes (the *validated* protocol), and so do tuned
+networks. The other networks have their authors' settings (*published*), those for the data set if
+there are any, and use validation nodes for early stopping only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import authors_network
+from heatgraph.baselines.gnn.grid_search import GRIDS, TunedGNNClassifier
 from heatgraph.baselines.gnn.recipes import RECIPES, recipe_for
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
@@ -78,6 +79,10 @@ def _network_factory(network: str) -> EstimatorFactory:
     return lambda dataset: authors_network(network, dataset)
 
 
+def _tuned_factory(network: str) -> EstimatorFactory:
+    return lambda _: TunedGNNClassifier(network)
+
+
 LINEAR_METHODS: dict[str, Method] = {
     "dgc": Method("DGC", lambda _: DGCClassifier(), needs_features=False),
     "sgc": Method("SGC", lambda _: sgc()),
@@ -98,15 +103,24 @@ NETWORK_TITLES = {
     f"{name}-pyg" if name in LINEAR_METHODS else name: published.title
     for name, published in RECIPES.items()
 }
-METHODS: dict[str, Method] = LINEAR_METHODS | {
+NETWORK_METHODS: dict[str, Method] = {
     name: Method(
         title, _network_factory(name.removesuffix("-pyg")), "published", is_random=True, extra="gnn"
     )
     for name, title in NETWORK_TITLES.items()
 }
+TUNED_NETWORKS = {f"{network}-tuned": network for network in GRIDS}
+TUNED_METHODS: dict[str, Method] = {
+    name: Method(
+        f"{RECIPES[network].title}, tuned", _tuned_factory(network), is_random=True, extra="gnn"
+    )
+    for name, network in TUNED_NETWORKS.items()
+}
+METHODS: dict[str, Method] = LINEAR_METHODS | NETWORK_METHODS | TUNED_METHODS
 GROUPS: dict[str, tuple[str, ...]] = {
     "linear": tuple(LINEAR_METHODS),
-    "gnn": tuple(NETWORK_TITLES),
+    "gnn": (*NETWORK_METHODS, *TUNED_METHODS),
+    "tuned": tuple(TUNED_METHODS),
     "all": tuple(METHODS),
 }
 DEFAULT_METHODS = "dgc,sgc,features,label-propagation,gcn,gat,appnp"
@@ -132,7 +146,10 @@ def parse_methods(names: str) -> list[str]:
 
 def method_settings(name: str, dataset: str) -> dict[str, Any]:
     """What a method's result depends on beside data and seed, as JSON values."""
-    if METHODS[name].extra == "gnn":
+    if name in NETWORK_METHODS:
         return asdict(recipe_for(name.removesuffix("-pyg"), dataset))
     model = METHODS[name].make(dataset)
-    return {key: to_json_value(value) for key, value in model.get_params(deep=False).items()}
+    settings = {key: to_json_value(value) for key, value in model.get_params(deep=False).items()}
+    if isinstance(model, TunedGNNClassifier):
+        settings["recipes"] = [asdict(recipe) for recipe in model.recipes()]
+    return settings

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from heatgraph._io.formatting import format_bytes, format_seconds
+from heatgraph.baselines.gnn.grid_search import GRIDS
 from heatgraph.experiments.compare.comparison import Comparison
+from heatgraph.experiments.compare.methods import METHODS, TUNED_NETWORKS
 from heatgraph.experiments.compare.splits import OWN_SPLIT
 from heatgraph.experiments.compare.summary import summarize_methods
 from heatgraph.experiments.results import ResultStore, runs_table
@@ -92,7 +94,23 @@ def _preface(comparison: Comparison) -> list[Part]:
         f"{graph.num_features:,} features; {splits}, with {len(split.train):,} training, "
         f"{len(split.val):,} validation and {len(split.test):,} test nodes.{noise}",
         f"Two protocols: {protocols} Test nodes are used for evaluation only.",
+        *_tuned_networks(comparison.methods, bool(len(split.val))),
     ]
+
+
+def _tuned_networks(methods: Sequence[str], has_val: bool) -> list[Part]:
+    """How tuned networks choose their settings, if there are any."""
+    grids = [
+        f"{METHODS[name].title}: {', '.join(GRIDS[network])}".replace("_", " ")
+        for name, network in TUNED_NETWORKS.items()
+        if name in methods
+    ]
+    nodes = (
+        "validation nodes, with early stopping on the same nodes"
+        if has_val
+        else "a fifth of the training nodes, which the chosen network then learns from too"
+    )
+    return [f"Tuned networks choose from a grid on {nodes} ({'; '.join(grids)})."] * bool(grids)
 
 
 def _accuracy_table(rows: list[dict[str, Any]]) -> Table:
@@ -154,10 +172,10 @@ def _legend(num_splits: int) -> str:
         "deviation over runs. Probabilities of DGC and the other linear methods are calibrated on "
         "validation nodes, those of networks are not calibrated. Times are medians. *Fit* includes "
         "the search over settings, and *without search* is a fit with the settings that it chose; "
-        "networks only choose when to stop. Memory is the peak of the process, including libraries "
-        "and data. *Against DGC* is the difference of accuracies with its 95 % confidence "
-        f"interval, paired over {pairs}; p values are adjusted by Holm's method, and marked ◆ "
-        f"below {SIGNIFICANCE_LEVEL}."
+        "networks with published settings only choose when to stop. Memory is the peak of the "
+        "process, including libraries and data. *Against DGC* is the difference of accuracies with "
+        f"its 95 % confidence interval, paired over {pairs}; p values are adjusted by Holm's "
+        f"method, and marked ◆ below {SIGNIFICANCE_LEVEL}."
     )
 
 
