@@ -56,7 +56,7 @@ def test_neighbours_that_differ(folder, run):
     assert re.search(r"\n  homophily +-1.00 +adjusted: 0 by chance", done.out)
     assert re.search(r"\n  informativeness +1.00 ", done.out)
     assert "Neighbours differ in an informative way: the label of one removes 100%" in done.out
-    assert "features of a node itself, of its neighbours, and rows of the adjacency" in done.out
+    assert "those of a node itself, of its neighbours, and rows of the adjacency" in done.out
 
 
 def test_few_labelled_edges_are_told_once(folder, run):

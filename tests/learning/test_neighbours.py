@@ -164,7 +164,7 @@ class TestRelations:
         differ = self.judge(0.0)
         assert "informative way: the label of one removes 21% of the uncertainty" in differ.finding
         for share in (0.0, 0.25):
-            assert "features of a node itself, of its neighbours" in self.judge(share).consequence
+            assert "those of a node itself, of its neighbours" in self.judge(share).consequence
 
     def test_without_features(self):
         assert self.judge(0.0, features=False).consequence == (
@@ -194,7 +194,7 @@ class TestRelations:
         )
         assert found.relation == "unclear"
         assert "not certain" in found.finding
-        assert found.consequence.startswith("On held-out nodes, a fit compares")
+        assert found.consequence.startswith("A fit compares features alone")
 
     def test_every_relation_has_its_sentences(self):
         assert neighbours._FINDINGS.keys() == neighbours._CONSEQUENCES.keys()

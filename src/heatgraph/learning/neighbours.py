@@ -144,12 +144,12 @@ _FINDINGS = {
     "unclear": "Whether neighbours agree is not certain.",
 }
 _COMPARES = (
-    "on held-out nodes, a fit compares features alone, diffused features, and beside them the "
-    "features of a node itself, of its neighbours, and rows of the adjacency."
+    "a fit compares features alone, and beside diffused features those of a node itself, of its "
+    "neighbours, and rows of the adjacency."
 )
 _CONSEQUENCES = {
     "agree": "A fit diffuses features along the edges, and compares that with features alone.",
-    "differ": f"Diffusion blurs that; {_COMPARES}",
+    "differ": f"Diffusion blurs that: {_COMPARES}",
     "independent": f"The graph may not help: {_COMPARES}",
     "unclear": f"{_COMPARES[0].upper()}{_COMPARES[1:]}",
 }
