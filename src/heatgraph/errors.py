@@ -52,6 +52,10 @@ class UnknownClassWarning(HeatgraphWarning):
     """A class has no training node, so it is never predicted."""
 
 
+class ShiftWarning(HeatgraphWarning):
+    """A graph to predict on differs from the one that the model was fitted to."""
+
+
 def warn(message: str, kind: type[HeatgraphWarning]) -> None:
     """Issue a warning located at the innermost frame outside this package."""
     depth, frame = 1, sys._getframe(0)

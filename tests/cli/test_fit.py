@@ -307,3 +307,30 @@ def test_labels_are_printed_verbatim(folder, run):
     assert "[bold]Übung (" in done.out
     header = (folder / "p.csv").read_text(encoding="utf-8").splitlines()[0]
     assert "probability_[bold]Übung" in header
+
+
+class TestNeighbours:
+    """What the report says of the labels of neighbours."""
+
+    def alternate(self, folder):
+        rows = [f"n{at},{'ab'[at % 2]},{at % 7}" for at in range(61)]
+        ends = [f"n{at},n{at + 1}" for at in range(60)]
+        (folder / "nodes.csv").write_text("\n".join(["id,label,f0", *rows]), encoding="utf-8")
+        (folder / "edges.csv").write_text("\n".join(["source,target", *ends]), encoding="utf-8")
+
+    def test_that_differ(self, folder, run):
+        self.alternate(folder)
+        done = run("fit", *TABLES, "--weight-decay", "1e-3")
+        assert "\nNeighbours differ in an informative way" in done.out
+        assert "a fit compares features alone" in done.out
+
+    def test_with_settings_that_are_given(self, folder, run):
+        self.alternate(folder)
+        done = run("fit", *TABLES, *FIXED)
+        assert "\nNeighbours differ in an informative way" in done.out
+        assert "a fit compares" not in done.out
+
+    def test_that_agree(self, folder, run):
+        assert "Neighbours" not in run("fit", *TABLES, *FIXED).out
+        report = json.loads(run("fit", *TABLES, *FIXED, "--json").out)
+        assert report["neighbours"]["relation"] == "agree"

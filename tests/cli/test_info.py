@@ -1,6 +1,7 @@
 """``heatgraph info``: statistics of a graph."""
 
 import json
+import re
 
 TABLES = ("nodes.csv", "edges.csv")
 
@@ -8,12 +9,16 @@ TABLES = ("nodes.csv", "edges.csv")
 def test_statistics_and_verdict(folder, run):
     done = run("info", *TABLES)
     assert (done.code, done.err) == (0, "")
-    for piece in ("components", "neighbours", "spectral gap", "homophily", "agreement"):
+    for piece in ("components", "neighbours", "spectral gap", "homophily", "informativeness",
+                  "agreement"):  # fmt: skip
         assert f"\n  {piece}" in done.out
     assert "Diffusion is likely to help: of " in done.out
     report = json.loads(run("info", *TABLES, "--json").out)
     assert report["graph"]["verdict"] == "likely"
     assert report["graph"]["reason"] in done.out
+    assert "\nNeighbours mostly agree. A fit diffuses features" in done.out
+    assert report["graph"]["neighbours"]["relation"] == "agree"
+    assert 0 < report["graph"]["informativeness"]["value"] < 1
     assert report["read"]["nodes"] == 100
 
 
@@ -43,3 +48,29 @@ def test_many_classes_are_not_all_listed(folder, run):
     (line,) = [line for line in run("info", *TABLES).out.splitlines() if " classes " in line]
     assert line.count("class ") == 12
     assert line.endswith(", ...")
+
+
+def test_neighbours_that_differ(folder, run):
+    red_and_blue(folder)
+    done = run("info", *TABLES)
+    assert re.search(r"\n  homophily +-1.00 +adjusted: 0 by chance", done.out)
+    assert re.search(r"\n  informativeness +1.00 ", done.out)
+    assert "Neighbours differ in an informative way: the label of one removes 100%" in done.out
+    assert "those of a node itself, of its neighbours, and rows of the adjacency" in done.out
+
+
+def test_few_labelled_edges_are_told_once(folder, run):
+    red_and_blue(folder, edges=20)
+    done = run("info", *TABLES)
+    assert "homophily" not in done.out
+    assert "informativeness" not in done.out
+    assert "Neighbours" not in done.out
+    assert done.out.count("to tell by labels (20, where 30 are needed)") == 1
+
+
+def red_and_blue(folder, edges=60):
+    """Tables of a graph whose edges join red nodes, which are even, and blue ones."""
+    rows = [f"n{at},{'blue' if at % 2 else 'red'},{at % 7}" for at in range(61)]
+    ends = [f"n{at},n{at + 1}" for at in range(edges)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,f0", *rows]), encoding="utf-8")
+    (folder / "edges.csv").write_text("\n".join(["source,target", *ends]), encoding="utf-8")

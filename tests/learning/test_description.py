@@ -150,7 +150,7 @@ def test_labels_that_are_all_missing():
     found = describe(Graph(PATH), [None, -1, None])
     assert found.classes == {}
     assert found.unlabelled == 3
-    assert found.homophily is None
+    assert found.homophily is found.informativeness is found.neighbours is None
     assert found.verdict == "unclear"
 
 
@@ -158,6 +158,7 @@ def test_one_class_has_no_homophily():
     found = describe(Graph(np.ones((9, 9))), ["x"] * 9)
     assert found.homophily is None
     assert found.verdict == "unclear"
+    assert "or all of one class" in found.reason
 
 
 def test_edge_weights_do_not_change_homophily():
@@ -180,6 +181,8 @@ class TestVerdicts:
         A[:20, 20:] = 1
         found = describe(Graph(A + A.T), [0] * 20 + [1] * 20)
         assert found.homophily.value == -1
+        assert found.informativeness.value == pytest.approx(1)
+        assert found.neighbours.relation == "differ"
         assert found.verdict == "unlikely"
         assert "neighbours share labels no more often than at random" in found.reason
 
@@ -208,7 +211,9 @@ class TestVerdicts:
         A = np.kron(np.eye(10), np.ones((2, 2))) - np.eye(20)
         found = describe(Graph(A), np.repeat(np.arange(10), 2) % 2)
         assert found.homophily.share == 1
+        assert found.neighbours is None
         assert found.verdict == "unclear"
+        assert "to tell by labels (10, where 30 are needed)" in found.reason
 
 
 def test_not_a_graph():

@@ -9,7 +9,7 @@ from strategies import planted
 from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.report.summary import fit_summary, read_summary
+from heatgraph.report.summary import fit_summary, neighbours_summary, read_summary
 from heatgraph.tables.from_tables import read_tables
 from heatgraph.tables.options import TableOptions
 
@@ -46,6 +46,32 @@ class TestReadSummary:
         assert not {"classes", "unlabelled", "split"} & set(summary)
         assert summary["weighted"]
         assert summary["features"] == 0
+
+
+class TestNeighboursSummary:
+    def test_of_all_labels_without_a_split(self):
+        graph, labels = planted(n=120)
+        summary = neighbours_summary(Dataset("any", graph, labels))
+        assert summary["relation"] == "agree"
+        assert summary["homophily"]["edges"] == graph.num_edges
+        assert 0 < summary["informativeness"]["value"] < summary["homophily"]["value"]
+        json.dumps(summary)
+
+    def test_labels_of_test_nodes_are_not_read(self):
+        graph, labels = planted(n=120)
+        split = Split(np.arange(60), np.arange(60, 80), np.arange(80, 120))
+        others = labels.copy()
+        others[80:] = 7
+        one, two = (
+            neighbours_summary(Dataset("any", graph, y, {"s": split})) for y in (labels, others)
+        )
+        assert one == two
+        assert one["homophily"]["edges"] == graph.subgraph(np.arange(80)).num_edges
+
+    def test_few_labelled_edges(self):
+        graph, labels = planted(n=120)
+        split = Split(np.arange(10), [], np.arange(10, 120))
+        assert neighbours_summary(Dataset("any", graph, labels, {"s": split})) is None
 
 
 class TestFitSummary:

@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 from heatgraph.errors import InputError
-from heatgraph.tables.columns import ColumnChoice
+from heatgraph.tables.columns import ColumnChoice, find_node_columns
 from heatgraph.tables.from_tables import from_tables, read_tables
+from heatgraph.tables.input_table import as_input_table
 from heatgraph.tables.options import TableOptions
 
 EDGE = {"source": ["a"], "target": ["b"]}
@@ -139,3 +140,20 @@ def test_an_index_column_of_a_csv_is_the_id(write_csv):
     assert from_tables(path, EDGE).graph.node_ids.tolist() == ["a", "b"]
     frame.index.name = "id"
     assert from_tables(frame, EDGE).graph.node_ids.tolist() == ["a", "b"]
+
+
+class TestFeaturesOfAModel:
+    def find(self, **options):
+        nodes = {"id": ["a", "b"], "label": [1.0, 2.0], "y": ["u", "v"]}
+        options = TableOptions(model_features=["label"], **options)
+        return find_node_columns(as_input_table(nodes, "nodes"), options)["label"]
+
+    def test_are_not_detected_as_labels(self):
+        assert self.find() == ColumnChoice("y", True)
+
+    def test_cannot_be_labels(self):
+        with pytest.raises(InputError, match="'label' is a feature of the model, and cannot be"):
+            self.find(label="label")
+
+    def test_of_a_table_of_their_own_do_not_matter(self):
+        assert self.find(features="words.csv") == ColumnChoice("label", True)

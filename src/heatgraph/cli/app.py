@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 import heatgraph
-from heatgraph.cli import compare, datasets, demo, explain, fit, info, paper, predict, tune, version
+from heatgraph.cli import (
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    info,
+    paper,
+    predict,
+    tune,
+    version,
+)
 
 
 def _print_version(requested: bool) -> None:
@@ -42,6 +54,7 @@ def _heatgraph(
 
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
 app.command("tune")(tune.tune)
 app.command("explain")(explain.explain)
 app.command("info")(info.info)

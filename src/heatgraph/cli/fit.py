@@ -44,7 +44,7 @@ def fit(
     Settings are chosen on the validation nodes of the split, or by cross-validation.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
-    from heatgraph.report.summary import fit_summary
+    from heatgraph.report.summary import fit_summary, neighbours_summary
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
     check_outputs([nodes, edges, columns.features], [model, predictions])
@@ -55,6 +55,9 @@ def fit(
     parameters = settings.parameters() | resources.parameters()
     table_options = columns.table_options(resources.memory, **vars(labels))
     result, summary = read_labelled(reporter, nodes, edges, table_options)
+    neighbours = neighbours_summary(result.dataset)
+    if neighbours is not None:
+        _print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")
     # A slow import, which an error in the tables should not wait for.
     from heatgraph.baselines.schemes import fit_features_alone
     from heatgraph.learning.classifier import DGCClassifier
@@ -88,10 +91,23 @@ def fit(
         reporter.print("Nothing was written: give --predictions or --model.")
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
-        {"read": summary, "chosen": chosen, "wrote": written, "seconds": reporter.seconds}
+        {
+            "read": summary,
+            "neighbours": neighbours,
+            "chosen": chosen,
+            "wrote": written,
+            "seconds": reporter.seconds,
+        }
     )
     if strict and not classifier.converged_:
         raise typer.Exit(NOT_CONVERGED)
+
+
+def _print_neighbours(reporter: Reporter, neighbours: dict[str, Any], searched: bool) -> None:
+    """Tell if neighbours differ or tell nothing and, if settings are searched, what is done."""
+    if neighbours["relation"] in ("differ", "independent"):
+        told = [neighbours["finding"], neighbours["consequence"]]
+        reporter.print(" ".join(told if searched else told[:1]))
 
 
 def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:

@@ -34,6 +34,8 @@ def info(
         statistics = describe(result.dataset.graph, result.dataset.labels)
     reporter.table(_rows(statistics), "The graph")
     reporter.print(f"Diffusion is {_VERDICTS[statistics.verdict]}: {statistics.reason}")
+    if statistics.neighbours is not None:
+        reporter.print(f"{statistics.neighbours.finding} {statistics.neighbours.consequence}")
     reporter.json(
         {"read": summary, "graph": dataclasses.asdict(statistics), "seconds": reporter.seconds}
     )
@@ -56,12 +58,24 @@ def _rows(statistics: Statistics) -> list[tuple[str, ...]]:
     if statistics.spectrum is not None and math.isfinite(statistics.spectrum.gap):
         ends = f"smallest eigenvalue of L above 0; the largest is {statistics.spectrum.largest:.3f}"
         rows.append(("spectral gap", f"{statistics.spectrum.gap:.3g}", ends))
-    if statistics.homophily is not None:
-        value, error = statistics.homophily.value, statistics.homophily.error
-        meaning = f"0 by chance, 1 if all edges join the same label; error {error:.2f}"
-        rows.append(("homophily", f"{value:.2f}", meaning))
+    # None if labelled edges are too few, which the verdict then says.
+    if statistics.neighbours is not None:
+        rows += _label_rows(statistics)
     if statistics.agreement is not None:
         rows.append(
             ("agreement", f"{statistics.agreement:.2f}", "correlation of features across edges")
         )
     return rows
+
+
+def _label_rows(statistics: Statistics) -> list[tuple[str, ...]]:
+    """Adjusted homophily and label informativeness."""
+    homophily, informativeness = statistics.homophily, statistics.informativeness
+    assert homophily is not None
+    assert informativeness is not None
+    agree = f"adjusted: 0 by chance, 1 if neighbours agree; error {homophily.error:.2f}"
+    tell = f"of labels: 1 if a neighbour's tells a node's; {informativeness.chance:.2f} by chance"
+    return [
+        ("homophily", f"{homophily.value:.2f}", agree),
+        ("informativeness", f"{informativeness.value:.2f}", tell),
+    ]

@@ -33,15 +33,19 @@ def read_and_report(
 
 
 def read_labelled(
-    reporter: Reporter, nodes: Path, edges: Path, options: TableOptions
+    reporter: Reporter,
+    nodes: Path,
+    edges: Path,
+    options: TableOptions,
+    purpose: str = "learn from",
 ) -> tuple[ReadResult, dict[str, Any]]:
-    """Read two tables to learn from, and refuse them without labels."""
+    """Read two tables, and refuse them without labels; `purpose` says what these are needed to."""
     from heatgraph.errors import InputError
 
     result, summary = read_and_report(reporter, nodes, edges, options)
     if result.dataset.labels is None:
         raise InputError(
-            f"labels are needed to learn from, and no column of {nodes} was detected or named for "
+            f"labels are needed to {purpose}, and no column of {nodes} was detected or named for "
             "them. Name it with --label."
         )
     return result, summary

@@ -42,7 +42,7 @@ def _column_option(flag: str, help: str, **more: Any) -> Any:
     return typer.Option(flag, help=help, rich_help_panel=_COLUMNS, **more)
 
 
-def _choice(choices: tuple[str, ...]) -> dict[str, Any]:
+def choice(choices: tuple[str, ...]) -> dict[str, Any]:
     """Arguments of an option that takes one of `choices`."""
 
     def parse(value: str) -> str:
@@ -209,7 +209,7 @@ class ColumnOptions:
             "--directed",
             "Edges are undirected. Where the two directions differ, take the larger weight, their "
             "sum, or refuse.",
-            **_choice(get_args(Directed)),
+            **choice(get_args(Directed)),
         ),
     ] = "max"
     duplicates: Annotated[
@@ -217,7 +217,7 @@ class ColumnOptions:
         _column_option(
             "--duplicates",
             "How to merge rows of the same edge that differ in weight.",
-            **_choice(get_args(Duplicates)),
+            **choice(get_args(Duplicates)),
         ),
     ] = "error"
 
@@ -231,11 +231,19 @@ class ColumnOptions:
             given["features"] = [name.strip() for name in features.split(",")]
         return TableOptions(**given)
 
-    def table_options_for(self, model: DGCClassifier, memory: str | None) -> TableOptions:
-        """Options to read the features of a fitted model, and no labels."""
+    def table_options_for(
+        self,
+        model: DGCClassifier,
+        memory: str | None,
+        label: str | None = "",
+        split: str | None = "",
+    ) -> TableOptions:
+        """Options to read the features of a fitted model, and by default no labels."""
         names = getattr(model, "feature_names_in_", None)
         no_features = {} if model.n_features_in_ else {"features": ""}
-        return self.table_options(memory, label="", split="", model_features=names, **no_features)
+        return self.table_options(
+            memory, label=label, split=split, model_features=names, **no_features
+        )
 
 
 @dataclass(frozen=True)

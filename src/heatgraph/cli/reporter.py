@@ -41,6 +41,7 @@ class Reporter:
         self.as_json, self.quiet = output.as_json, output.quiet
         self.stream: TextIO = sys.stderr if stdout_taken else sys.stdout
         self.started = time.perf_counter()
+        self.warnings: list[str] = []
         self._report = Console(file=self.stream, highlight=False, soft_wrap=True, emoji=False)
         self._stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
         warnings.simplefilter("ignore")
@@ -130,6 +131,7 @@ class Reporter:
             yield update
 
     def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        self.warnings.append(str(message))
         if not self.quiet:
             self._stderr.print(f"warning: {message}", style="yellow", markup=False)
 

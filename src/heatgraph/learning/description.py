@@ -1,12 +1,8 @@
 """Descriptive statistics of a graph, and whether diffusion is likely to help on it.
 
 Diffusion makes neighbours similar, so it helps if neighbours share their labels. Two numbers
-measure that, both 0 for random edges and 1 if every edge joins two nodes that are alike:
-
-    homophily  = (h - c) / (1 - c),
-
-where h is the share of edges between labelled nodes whose ends have the same label and c its
-expectation for random edges, sum_k (d_k / d)^2 with d_k the number of labelled ends of class k; and
+measure that, both 0 for random edges and 1 if every edge joins two nodes that are alike: the
+adjusted homophily of labels (`heatgraph.learning.neighbours`), and
 
     agreement  = sum_edges (x_u - m)(x_v - m)^T / sum_edges (|x_u - m|^2 + |x_v - m|^2) / 2,
 
@@ -24,35 +20,26 @@ import numpy.typing as npt
 
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels
+from heatgraph.learning.neighbours import (
+    AGREEING,
+    MIN_LABELLED_EDGES,
+    Homophily,
+    Informativeness,
+    Neighbours,
+    judge_neighbours,
+    measure_neighbours,
+)
 from heatgraph.theory import Spectrum, spectrum
 
 # Agreement is estimated on a sample of this many directed edges, if there are more.
 SAMPLED_EDGES = 20_000
-# Homophily needs at least this many edges between labelled nodes to decide the verdict.
-MIN_LABELLED_EDGES = 30
 # Homophily or agreement above the first makes diffusion likely to help, homophily below the second
 # unlikely. (Low agreement does not: diffusion may average out the noise that hides it.)
-LIKELY_THRESHOLD, UNLIKELY_THRESHOLD = 0.1, 0.05
+LIKELY_THRESHOLD, UNLIKELY_THRESHOLD = AGREEING, 0.05
 # Tolerance of eigenvalues.
 SPECTRUM_TOL = 1e-3
 
 Verdict = Literal["likely", "unlikely", "unclear"]
-
-
-@dataclass(frozen=True)
-class Homophily:
-    """How much more often than at random the ends of an edge share a label.
-
-    `share` is the share of the `edges` between labelled nodes whose ends do, `chance` its
-    expectation for random edges, `value` the homophily (share - chance) / (1 - chance), and
-    `error` its standard error.
-    """
-
-    edges: int
-    share: float
-    chance: float
-    value: float
-    error: float
 
 
 @dataclass(frozen=True)
@@ -69,6 +56,12 @@ class Statistics:
     classes : dict from label to count, or None
     unlabelled : int
     homophily : Homophily or None
+        Adjusted homophily of the labels.
+    informativeness : Informativeness or None
+        Label informativeness.
+    neighbours : Neighbours or None
+        Whether neighbours agree, and what a fit does about it; None if too few edges join labelled
+        nodes to tell.
     agreement : float or None
     verdict : {"likely", "unlikely", "unclear"}
         Whether diffusion is likely to help.
@@ -89,6 +82,8 @@ class Statistics:
     classes: dict[Any, int] | None
     unlabelled: int
     homophily: Homophily | None
+    informativeness: Informativeness | None
+    neighbours: Neighbours | None
     agreement: float | None
     verdict: Verdict
     reason: str
@@ -108,13 +103,13 @@ def describe(graph: Graph, y: Any = None) -> Statistics:
     >>> from heatgraph.datasets.catalogue import load_dataset
     >>> karate = load_dataset("karate")
     >>> found = describe(karate.graph, karate.labels)
-    >>> round(found.homophily.share, 2), found.verdict
-    (0.86, 'likely')
+    >>> round(found.homophily.value, 2), found.neighbours.relation, found.verdict
+    (0.72, 'agree', 'likely')
     """
     check_graph(graph)
     neighbours = np.diff(graph.indptr)
     sizes = np.bincount(graph.components)
-    classes, unlabelled, homophily = None, graph.num_nodes, None
+    classes, unlabelled, measured = None, graph.num_nodes, None
     if y is not None:
         labels = Labels.read(y, graph.num_nodes)
         known = np.flatnonzero(labels.known)
@@ -124,7 +119,8 @@ def describe(graph: Graph, y: Any = None) -> Statistics:
         counts = np.bincount(codes[known], minlength=len(values))
         classes = dict(zip(values.tolist(), counts.tolist(), strict=True))
         unlabelled = graph.num_nodes - len(known)
-        homophily = _homophily(graph, codes)
+        measured = measure_neighbours(graph, codes)
+    homophily, informativeness = measured or (None, None)
     agreement = _agreement(graph)
     verdict, reason = _verdict(graph, homophily, agreement)
     return Statistics(
@@ -142,6 +138,8 @@ def describe(graph: Graph, y: Any = None) -> Statistics:
         classes=classes,
         unlabelled=unlabelled,
         homophily=homophily,
+        informativeness=informativeness,
+        neighbours=judge_neighbours(homophily, informativeness, graph.features is not None),
         agreement=agreement,
         verdict=verdict,
         reason=reason,
@@ -153,25 +151,6 @@ def _edges(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     src = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
     proper = src != graph.indices
     return src[proper], graph.indices[proper].astype(np.int64)
-
-
-def _homophily(graph: Graph, codes: npt.NDArray[np.int64]) -> Homophily | None:
-    """Homophily by class indices (n,), -1 for unlabelled; None without edges or with one class."""
-    src, dst = _edges(graph)
-    labelled = (codes[src] >= 0) & (codes[dst] >= 0)
-    src, dst = src[labelled], dst[labelled]
-    edges = len(src) // 2
-    if edges == 0:
-        return None
-    share = float((codes[src] == codes[dst]).mean())
-    ends = np.bincount(codes[src]) / len(src)
-    chance = float(ends @ ends)
-    if chance == 1:
-        return None
-    # Add one edge of either kind (Laplace smoothing), so that few edges keep a standard error.
-    smoothed = (share * edges + 1) / (edges + 2)
-    error = float(np.sqrt(smoothed * (1 - smoothed) / edges)) / (1 - chance)
-    return Homophily(edges, share, chance, (share - chance) / (1 - chance), error)
 
 
 def _agreement(graph: Graph) -> float | None:
@@ -207,8 +186,13 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if graph.num_edges == graph.num_self_loops:
         return "unlikely", "there are no edges to diffuse along."
-    few = "too few edges join labelled nodes to tell by labels"
-    if homophily is not None and homophily.edges >= MIN_LABELLED_EDGES:
+    few = "too few edges join labelled nodes, or all of one class, to tell by labels"
+    if homophily is not None and homophily.edges < MIN_LABELLED_EDGES:
+        few = (
+            f"too few edges join labelled nodes to tell by labels ({homophily.edges}, where "
+            f"{MIN_LABELLED_EDGES} are needed)"
+        )
+    elif homophily is not None:
         found = (
             f"of {homophily.edges:,} edges between labelled nodes, {homophily.share:.0%} join the "
             f"same label, where chance would give {homophily.chance:.0%}"

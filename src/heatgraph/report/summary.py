@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._labels import Labels
+from heatgraph.learning.neighbours import judge_neighbours, measure_neighbours
 from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
@@ -43,6 +45,25 @@ def read_summary(result: ReadResult) -> dict[str, Any]:
     for split in data.splits.values():
         summary["split"] = {part: len(getattr(split, part)) for part in ("train", "val", "test")}
     return summary
+
+
+def neighbours_summary(data: Dataset) -> dict[str, Any] | None:
+    """How labels of neighbours are related; None if too few labelled edges exist to tell.
+
+    Labels of test nodes are not read.
+    """
+    labels = Labels.read(data.labels, data.graph.num_nodes)
+    train, val, _ = data.partition()
+    parts = [part for part in (train, val) if part is not None]
+    nodes = np.concatenate(parts) if parts else np.flatnonzero(labels.known)
+    codes = np.full(data.graph.num_nodes, -1, dtype=np.int64)
+    codes[nodes] = labels.encode(labels.classes(nodes), nodes)
+    homophily, informativeness = measure_neighbours(data.graph, codes) or (None, None)
+    found = judge_neighbours(homophily, informativeness, data.graph.features is not None)
+    if found is None or homophily is None or informativeness is None:
+        return None
+    measured = {"homophily": asdict(homophily), "informativeness": asdict(informativeness)}
+    return measured | asdict(found)
 
 
 def fit_summary(

@@ -91,13 +91,27 @@ def match_columns(patterns: list[str], names: list[str], table: str) -> list[str
 def find_columns(
     purposes: Iterable[str], options: TableOptions, names: list[str], table: str
 ) -> dict[str, ColumnChoice]:
-    """Find the column for each purpose, which is also the name of an option."""
+    """Find the column for each purpose, which is also the name of an option.
+
+    A column that a model reads as a feature is not detected as anything else.
+    """
+    features = _model_columns(options)
+    others = [name for name in names if name not in features]
     return {
         purpose: find_column(
-            purpose, getattr(options, purpose), names, table, DEFAULT_POSITIONS.get(purpose)
+            purpose,
+            given := getattr(options, purpose),
+            others if given is None and purpose in ("label", "split") else names,
+            table,
+            DEFAULT_POSITIONS.get(purpose),
         )
         for purpose in purposes
     }
+
+
+def _model_columns(options: TableOptions) -> set[str]:
+    """Columns of the node table that a model reads as features; none if they have a table."""
+    return set(options.model_features or ()) if options.features is None else set()
 
 
 def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, ColumnChoice]:
@@ -112,6 +126,11 @@ def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, Col
     for purpose in ("label", "split"):
         if columns[purpose].name == columns["id"].name:
             columns[purpose] = _discard(columns[purpose], table, f"the id and the {purpose}")
+        if columns[purpose].name in _model_columns(options):
+            raise InputError(
+                f"{table.name}: column {columns[purpose].name!r} is a feature of the model, and "
+                f"cannot be the {purpose}. Name another."
+            )
     return columns
 
 
