@@ -354,7 +354,7 @@ def test_warnings(monkeypatch):
     y = np.where(np.isin(np.arange(90), TRAIN), LABELS, 9)
     with pytest.warns(UnknownClassWarning, match="1 of the classes .*: 9"):
         fitted(y=y, val=VAL)
-    monkeypatch.setattr(_softmax_regression, "MAX_ITERATIONS", 2)
+    monkeypatch.setattr(_softmax_regression, "MAX_NEWTON_ITERATIONS", 2)
     with pytest.warns(ConvergenceWarning, match="weight_decay=1e-07 .*Choose a larger"):
         clf = fitted(weight_decay=1e-7)
     assert clf.converged_ is False

@@ -144,13 +144,12 @@ def explicit(preconditioner, r):
 
 @pytest.mark.parametrize(("n", "p"), [(30, 5), (200, 150), (30, 120)])
 def test_a_preconditioner_of_full_rank_is_exact(n, p, monkeypatch):
-    monkeypatch.setattr(_design_matrices, "SMALLEST_SKETCH", 300)
-    monkeypatch.setattr(_design_matrices, "LARGEST_SKETCH", 300)
+    monkeypatch.setattr(_design_matrices, "SKETCH_RANK", 300)
     X = random_problem(n, p, 2, 0)[0][0]
     A, decay = dense_rows(X), 0.3
     exact = np.linalg.inv(A.T @ A / (2 * n) + decay * np.eye(p + 1))
     for features in (X, sp.csr_array(X)):
-        found = RowMatrix.from_features(features).preconditioner(np.array([[decay, 1.0]]), 2)
+        found = RowMatrix.from_features(features).preconditioner(np.array([[decay, 1.0]]))
         np.testing.assert_allclose(explicit(found.select(np.array([True, False])), p + 1), exact,
                                    atol=1e-6)  # fmt: skip
         assert found.trace[0, 0] == pytest.approx(np.trace(A.T @ A @ exact), rel=1e-5)
@@ -158,15 +157,32 @@ def test_a_preconditioner_of_full_rank_is_exact(n, p, monkeypatch):
 
 def test_a_low_rank_preconditioner_finds_the_large_eigenvalues():
     random = np.random.default_rng(0)
-    scale = np.r_[np.full(20, 30.0), np.full(180, 0.1)]
+    scale = np.r_[np.full(12, 30.0), np.full(188, 0.1)]
     X = random.normal(size=(500, 200)) * scale
-    P_inverse = explicit(RowMatrix.from_features(X).preconditioner(np.array([[1e-3]]), 2), 201)
+    P_inverse = explicit(RowMatrix.from_features(X).preconditioner(np.array([[1e-3]])), 201)
     A = dense_rows(X)
     H = A.T @ A / 1000 + 1e-3 * np.eye(201)
     before, after = (np.linalg.cond(M) for M in (H, np.linalg.cholesky(P_inverse).T @ H @
                                                  np.linalg.cholesky(P_inverse)))  # fmt: skip
     assert before > 1e4
     assert after < 30
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 1024, 1025, 5000, 40_000])
+def test_products_have_the_same_bits_on_any_number_of_threads(n, dtype):
+    random = np.random.default_rng(n)
+    X, weights = random.normal(size=(n, 7)).astype(dtype), random.normal(size=(1, 2, 3, 8))
+    one, three = (RowMatrix.from_features(X, n_threads=k) for k in (1, 3))
+    scores = one.scores(weights.astype(dtype))
+    np.testing.assert_array_equal(scores, three.scores(weights.astype(dtype)))
+    expected = (weights.reshape(6, 8) @ dense_rows(X).T).reshape(1, 2, 3, n)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(scores, expected, atol=tolerance)
+    gradient = one.gradient(scores)
+    np.testing.assert_array_equal(gradient, three.gradient(scores))
+    expected = (scores.reshape(6, n).astype(np.float64) @ dense_rows(X)).reshape(1, 2, 3, 8)
+    np.testing.assert_allclose(gradient, expected, atol=tolerance * n)
 
 
 @given(st.integers(1, 12), st.integers(1, 12), seeds)
@@ -186,7 +202,7 @@ def test_nystrom_of_full_rank_is_the_eigendecomposition(size, rank, seed):
 def test_features_whose_squares_overflow_are_refused(make):
     X, _ = random_problem(30, 4, 3, seed=3)
     with pytest.raises(InputError, match="their squares overflow"), np.errstate(all="ignore"):
-        make(X * 1e200).preconditioner(np.ones((1, 1)), 2)
+        make(X * 1e200).preconditioner(np.ones((1, 1)))
 
 
 def test_zero_features():
@@ -195,5 +211,5 @@ def test_zero_features():
         RowMatrix.from_features(np.zeros((9, 3))),
         RowMatrix.from_features(sp.csr_array((9, 3))),
     ):
-        inverse = design.preconditioner(np.ones((1, 1)), 2).apply(np.ones((1, 1, 2, 4)))
+        inverse = design.preconditioner(np.ones((1, 1))).apply(np.ones((1, 1, 2, 4)))
         assert np.isfinite(inverse).all()

@@ -45,17 +45,21 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from heatgraph._engine.sparse_products import sparse_times_dense
+from heatgraph._engine.threads import WorkerThreads, thread_count
 from heatgraph.errors import InputError
 
 Array = npt.NDArray[Any]
 
 # Cap on weight decays and inverse curvatures, whose products would overflow float32 beyond it.
 LARGEST = 1e30
-# Rows of a dense matrix that are converted or multiplied at a time.
+# Rows of a dense matrix that are converted at a time.
 BLOCK_ROWS = 1 << 13
-# Rank of a low-rank preconditioner: SKETCH_PER_CLASS for each class, within these bounds. Finding
-# it costs about as much as SKETCH_PER_CLASS iterations.
-SKETCH_PER_CLASS, SMALLEST_SKETCH, LARGEST_SKETCH = 8, 48, 320
+# Threads share the rows of a dense matrix in blocks: at least this many rows, and at most so many
+# blocks. Sums over blocks are the same on any number of threads.
+MIN_BLOCK_ROWS, MAX_BLOCKS = 1 << 10, 16
+# Rank of a low-rank preconditioner. The bound on the Hessian is far from it in the directions that
+# tell classes apart well: larger ranks took more iterations, not fewer.
+SKETCH_RANK = 16
 
 
 class Preconditioner(ABC):
@@ -94,7 +98,7 @@ class DesignMatrix(ABC):
         """Residuals (G, W, C, n) times A, of shape (G, W, C, r)."""
 
     @abstractmethod
-    def preconditioner(self, decay: Array, num_classes: int) -> Preconditioner:
+    def preconditioner(self, decay: Array) -> Preconditioner:
         """The preconditioner for weight decays (G, W)."""
 
 
@@ -194,7 +198,7 @@ class OrthogonalMatrix(DesignMatrix):
     def gradient(self, residuals: Array) -> Array:
         return _batched_matmul(residuals, self.Z)
 
-    def preconditioner(self, decay: Array, num_classes: int = 1) -> DiagonalPreconditioner:
+    def preconditioner(self, decay: Array) -> DiagonalPreconditioner:
         squares = self.squared_norms[:, np.newaxis]
         bound = squares / (2 * self.Z.shape[1]) + decay[..., np.newaxis]
         inverse = np.minimum(_reciprocal_or_zero(bound), LARGEST)
@@ -238,10 +242,9 @@ class LowRankPreconditioner(Preconditioner):
 class _ManyNodes(DesignMatrix):
     """A design matrix of one feature set, with a low-rank preconditioner."""
 
-    def preconditioner(self, decay: Array, num_classes: int) -> LowRankPreconditioner:
+    def preconditioner(self, decay: Array) -> LowRankPreconditioner:
         _, n, r = self.shape
-        rank = max(SMALLEST_SKETCH, min(SKETCH_PER_CLASS * num_classes, LARGEST_SKETCH))
-        eigenvalues, U = self._largest_eigenvalues(rank)
+        eigenvalues, U = self._largest_eigenvalues(SKETCH_RANK)
         curvature = eigenvalues / (2 * n) + decay[0, :, np.newaxis]
         # Outside of the subspace, rounding must not make P^-1 indefinite.
         rounding = 16 * float(np.finfo(self.dtype).eps)
@@ -274,19 +277,24 @@ class _ManyNodes(DesignMatrix):
 class RowMatrix(_ManyNodes):
     """[X, 1] with dense or sparse features X (n, p) as they are.
 
-    Dense X are stored without their `mean` (p,), or scores would lose digits to a large one.
+    Dense X are stored without their `mean` (p,), or scores would lose digits to a large one. They
+    are multiplied by our own threads: those of BLAS spin until the slowest has finished, which
+    beside another busy process took ten times as long.
     """
 
     X: Any
     mean: Array | None = None
+    n_threads: int | None = None
 
     @classmethod
-    def from_features(cls, X: Any, overwrite: bool = False) -> RowMatrix:
+    def from_features(
+        cls, X: Any, overwrite: bool = False, n_threads: int | None = None
+    ) -> RowMatrix:
         """Centre dense features, in place if they may be overwritten."""
         if sp.issparse(X):
-            return cls(sp.csr_array(X))
+            return cls(sp.csr_array(X), None, n_threads)
         mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        return cls(np.subtract(X, mean, out=X if overwrite else None), mean)
+        return cls(np.subtract(X, mean, out=X if overwrite else None), mean, n_threads)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -307,11 +315,18 @@ class RowMatrix(_ManyNodes):
         flat = weights.reshape(W * C, r)
         bias = flat[:, -1:]
         if self.mean is None:
-            scores = sparse_times_dense(self.X, np.ascontiguousarray(flat[:, :-1].T)).T
-        else:
-            scores = flat[:, :-1] @ self.X.T
-            bias = bias + flat[:, :-1] @ self.mean[:, np.newaxis]
-        return np.asarray((scores + bias).reshape(1, W, C, -1))
+            columns = np.ascontiguousarray(flat[:, :-1].T)
+            scores = sparse_times_dense(self.X, columns, self.n_threads).T + bias
+            return np.asarray(scores.reshape(1, W, C, -1))
+        bias = bias + flat[:, :-1] @ self.mean[:, np.newaxis]
+        scores = np.empty((W * C, self.X.shape[0]), dtype=self.dtype)
+
+        def multiply(block: slice) -> None:
+            np.matmul(flat[:, :-1], self.X[block].T, out=scores[:, block])
+            scores[:, block] += bias
+
+        self._share_blocks(multiply)
+        return scores.reshape(1, W, C, -1)
 
     def gradient(self, residuals: Array) -> Array:
         _, W, C, n = residuals.shape
@@ -320,11 +335,34 @@ class RowMatrix(_ManyNodes):
         gradient[:, -1] = flat.sum(axis=1)
         if self.mean is None:
             columns = np.ascontiguousarray(flat.T)
-            gradient[:, :-1] = sparse_times_dense(self._transposed, columns).T
+            gradient[:, :-1] = sparse_times_dense(self._transposed, columns, self.n_threads).T
         else:
-            np.matmul(flat, self.X, out=gradient[:, :-1])
+            gradient[:, :-1] = self._sum_blocks(lambda block: flat[:, block] @ self.X[block])
             gradient[:, :-1] += gradient[:, -1:] * self.mean
         return gradient.reshape(1, W, C, -1)
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        n = self.X.shape[0]
+        size = max(MIN_BLOCK_ROWS, -(-n // MAX_BLOCKS))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def _share_blocks(self, work: Callable[[slice], object]) -> None:
+        with WorkerThreads(thread_count(self.n_threads)) as workers:
+            workers.map(work, self._blocks)
+
+    def _sum_blocks(self, term: Callable[[slice], Array]) -> Array:
+        """The sum over blocks of rows, in their order whatever thread finishes first."""
+        terms: dict[int, Array] = {}
+
+        def add(block: slice) -> None:
+            terms[block.start] = term(block)
+
+        self._share_blocks(add)
+        total, *others = (terms[block.start] for block in self._blocks)
+        for other in others:
+            total += other
+        return total
 
     def _largest_eigenvalues(self, rank: int) -> tuple[Array, Array]:
         if self.mean is None:
@@ -333,11 +371,7 @@ class RowMatrix(_ManyNodes):
 
         def product(columns: Array) -> Array:
             """X^T X times columns (p, k), in blocks so that no array of n rows is allocated."""
-            product = np.zeros_like(columns)
-            for start in range(0, n, BLOCK_ROWS):
-                block = self.X[start : start + BLOCK_ROWS]
-                product += block.T @ (block @ columns)
-            return product
+            return self._sum_blocks(lambda block: self.X[block].T @ (self.X[block] @ columns))
 
         eigenvalues, U = nystrom_approximation(product, p, min(rank, p), self.dtype)
         # A^T A = X^T X + n m m^T with m = [mean, 1], whose last term may be larger by far.

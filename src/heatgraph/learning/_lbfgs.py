@@ -79,7 +79,7 @@ def ridge_weights(
     zeros = np.zeros((G, 1, num_classes, n), dtype=design.dtype)
     _, residuals = cross_entropy(zeros, y)
     gradient = np.repeat(design.gradient(residuals), decay.shape[1], axis=1)
-    return -design.preconditioner(decay, num_classes).apply(gradient)
+    return -design.preconditioner(decay).apply(gradient)
 
 
 def _broadcast_decay(design: DesignMatrix, weight_decay: npt.ArrayLike) -> Array:
@@ -99,7 +99,7 @@ class _LBFGS:
         G, n, r = design.shape
         W = decay.shape[1]
         self.decay = decay.astype(design.dtype)
-        self.preconditioner = design.preconditioner(decay, num_classes)
+        self.preconditioner = design.preconditioner(decay)
         self.weights = np.zeros((G, W, num_classes, r), dtype=design.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=design.dtype)
         # At zero, all settings have the same scores.

@@ -44,7 +44,7 @@ def newton_minimize(
     """
     _, n, r = design.shape
     decay = min(float(weight_decay), LARGEST)
-    preconditioner = design.preconditioner(np.array([[decay]]), num_classes)
+    preconditioner = design.preconditioner(np.array([[decay]]))
     weights = np.zeros((1, 1, num_classes, r), dtype=design.dtype)
     scores = np.zeros((1, 1, num_classes, n), dtype=design.dtype)
     loss, residuals = cross_entropy(scores, y)

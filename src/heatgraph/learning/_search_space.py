@@ -231,6 +231,7 @@ def _numbers(value: Any, name: str, bound: Literal[">= 0", "> 0"]) -> tuple[floa
     numbers = _candidates(value, name)
     for number in numbers:
         real = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
-        if not real or not 0 <= number < 1e300 or (number == 0 and bound == "> 0"):
+        # As a Python float, because NumPy would compare float32 with a bound that overflows it.
+        if not real or not 0 <= float(number) < 1e300 or (number == 0 and bound == "> 0"):
             raise InputError(f"{name} must be a finite number {bound}. Got {number!r}.")
     return tuple(map(float, numbers))

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._engine.threads import SingleBlasThread
 from heatgraph.learning._adam import adam
 from heatgraph.learning._design_matrices import (
     DesignMatrix,
@@ -59,6 +60,7 @@ class SoftmaxRegression:
     solver: Literal["lbfgs", "adam"]
     epochs: int
     seed: int
+    n_threads: int | None = None
 
     def fit(
         self,
@@ -83,16 +85,16 @@ class SoftmaxRegression:
                 seed=self.seed,
             )[0, 0]
             return SoftmaxFit(weights[:-1], weights[-1], True)
-        if X.shape[0] <= FEW_NODES:
-            return self._fit_few(X, y, num_classes, weight_decay)
-        return self.fit_design(
-            RowMatrix.from_features(X, overwrite=overwrite), y, num_classes, weight_decay
-        )
+        with SingleBlasThread():
+            if X.shape[0] <= FEW_NODES:
+                return self._fit_few(X, y, num_classes, weight_decay)
+            design = RowMatrix.from_features(X, overwrite, self.n_threads)
+            return self.fit_design(design, y, num_classes, weight_decay)
 
     def fit_design(
         self, design: DesignMatrix, y: Indices, num_classes: int, weight_decay: float
     ) -> SoftmaxFit:
-        """Fit a design matrix of one feature set by L-BFGS, in its own precision."""
+        """Fit a design matrix of one feature set, in its own precision."""
         weights, converged = self.minimize(design, y, num_classes, weight_decay)
         Theta = weights[0, 0].T
         return SoftmaxFit(Theta[:-1], Theta[-1], converged)

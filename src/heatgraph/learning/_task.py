@@ -11,7 +11,6 @@ Which form of the diffused features r(S) X the last fit works on depends on thei
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,8 +95,8 @@ class NodeClassificationTask:
         `rows` (n_train, p) are their diffused features, if they are known; they are overwritten.
         """
         scaling, graph = self.scale_features(setting.feature_scaling)
-        is_small = len(self.train) <= FEW_NODES
-        with SingleBlasThread() if is_small or self.engine["n_threads"] == 1 else nullcontext():
+        # Our own threads share the work, and give the same bits on any number of them.
+        with SingleBlasThread():
             fit = self._fit(graph, setting, rows)
         if not (np.isfinite(fit.Theta).all() and np.isfinite(fit.bias).all()):
             raise InputError(

@@ -121,9 +121,7 @@ class DGCClassifier(NodeClassifier):
     Notes
     -----
     Reproducibility. On one machine with the same versions of NumPy and its BLAS library, refitting
-    gives identical results, and so does any number of threads in the search and in predictions.
-    (The last fit is the exception: unless ``n_threads=1``, BLAS may share out its products
-    differently, and weights then agree to the tolerance below.)
+    gives identical results, and so does any number of threads.
 
     Other processors and BLAS versions round matrix products differently. These tolerances hold
     between BLAS kernels of several generations of processors:
@@ -345,7 +343,7 @@ class DGCClassifier(NodeClassifier):
             val=val_nodes,
             val_codes=None if val_nodes is None else labels.encode(classes, val_nodes),
             num_classes=len(classes),
-            regression=SoftmaxRegression(self.solver, epochs, seed),
+            regression=SoftmaxRegression(self.solver, epochs, seed, self.n_threads),
             engine=self._engine(),
             seed=seed,
         )
