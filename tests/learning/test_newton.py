@@ -50,6 +50,22 @@ def test_agrees_with_lbfgs_on_rows(dtype, decay):
     np.testing.assert_allclose(ours, other, atol=atol)
 
 
+def test_weights_of_nodes_are_repetitions():
+    X, y = random_problem(40, 6, 3, seed=7)
+    times = np.random.default_rng(0).integers(1, 5, size=40)
+    repeated = OrthogonalMatrix.from_rows(np.repeat(X, times, axis=1))
+    expected, _ = newton_minimize(repeated, np.repeat(y, times), 3, 0.01, **TIGHT)
+    design = OrthogonalMatrix.from_rows(X)
+    shares = times / times.sum()
+    found, converged = newton_minimize(design, y, 3, 0.01, sample_weight=shares, **TIGHT)
+    assert converged
+    by_lbfgs, _ = minimize(
+        design, y, 3, [0.01], tolerance=1e-8, max_iterations=1500, sample_weight=shares
+    )
+    for weights in (found, by_lbfgs):
+        np.testing.assert_allclose(design.to_basis(weights), repeated.to_basis(expected), atol=1e-5)
+
+
 def test_the_iteration_limit_is_reported():
     X, y = random_problem(30, 4, 3, seed=3)
     design = OrthogonalMatrix.from_rows(X)

@@ -72,7 +72,7 @@ def test_validation_scores_are_those_of_predictions(kind):
     clf = DGCClassifier(
         T=2.0, feature_scaling="none", weight_decay=1e-3, dtype="float64", tol=1e-10
     ).fit(graph, labels, task.train)
-    scores = task.validation_scores(SETTING, fit)
+    scores = task.scores(SETTING, fit)[task.val]
     np.testing.assert_allclose(scores, clf.decision_function(nodes=task.val), atol=1e-8)
 
 

@@ -3,9 +3,9 @@
     J(Theta) = mean_i -log softmax(a_i Theta)[y_i] + weight_decay/2 |Theta|^2
 
 with the rows a_i of a design matrix A (`heatgraph.learning._design_matrices`, whose conventions for
-axes hold here). L-BFGS starts from zero with the inverse Hessian P^-1 of a quadratic upper bound of
-J, so its first step minimises that bound: it is ridge regression on the centred indicators of the
-classes, and `ridge_weights` computes it alone.
+axes hold here); nodes may have weights in the mean. L-BFGS starts from zero with the inverse
+Hessian P^-1 of a quadratic upper bound of J, so its first step minimises that bound: it is ridge
+regression on the centred indicators of the classes, and `ridge_weights` computes it alone.
 
 Scores are linear in the step, so that a line search needs no product, and settings leave the batch
 when they converge.
@@ -39,15 +39,19 @@ def minimize(
     *,
     tolerance: float,
     max_iterations: int,
+    sample_weight: Array | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Minimise J over weights (G, W, C, r), for weight decays (W,) or (G, W).
+
+    `sample_weight` (n,) are the weights of a mean: they add up to 1.
 
     A setting has converged when its gradient norm in the metric P^-1 is `tolerance` times what it
     was at zero, or at the level of rounding. Returns the weights and, for each feature set and
     setting, whether it converged. `should_stop` is asked once per iteration.
     """
-    solver = _LBFGS(design, y, num_classes, _broadcast_decay(design, weight_decay))
+    decay = _broadcast_decay(design, weight_decay)
+    solver = _LBFGS(design, y, num_classes, decay, sample_weight)
     weights = solver.weights.copy()
     target = np.maximum(tolerance**2 * solver.squared_gradient_norm, solver.rounding_floor())
     converged = np.zeros(target.shape, dtype=bool)
@@ -94,8 +98,15 @@ class _LBFGS:
     (G, W, C, n); loss, decay and every other scalar of a setting are (G, W).
     """
 
-    def __init__(self, design: DesignMatrix, y: Indices, num_classes: int, decay: Array) -> None:
-        self.design, self.y = design, y
+    def __init__(
+        self,
+        design: DesignMatrix,
+        y: Indices,
+        num_classes: int,
+        decay: Array,
+        sample_weight: Array | None,
+    ) -> None:
+        self.design, self.y, self.sample_weight = design, y, sample_weight
         G, n, r = design.shape
         W = decay.shape[1]
         self.decay = decay.astype(design.dtype)
@@ -103,7 +114,7 @@ class _LBFGS:
         self.weights = np.zeros((G, W, num_classes, r), dtype=design.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=design.dtype)
         # At zero, all settings have the same scores.
-        loss, residuals = cross_entropy(self.scores[:, :1], y)
+        loss, residuals = cross_entropy(self.scores[:, :1], y, sample_weight)
         self.loss = np.repeat(loss, W, axis=1)
         self.active = np.ones((G, W), dtype=bool)
         # Curvature pairs (step, change of the gradient, 1 / their inner product), oldest first.
@@ -180,7 +191,7 @@ class _LBFGS:
         for trial in range(MAX_BACKTRACKS + 1):
             scores = score_change * expand(length)
             scores += self.scores
-            loss, residuals = cross_entropy(scores, self.y)
+            loss, residuals = cross_entropy(scores, self.y, self.sample_weight)
             penalty_change = length * (penalty_slope + length * penalty_curvature)
             change = loss - self.loss + penalty_change
             accepted = change <= SUFFICIENT_DECREASE * length * slope + rounding
@@ -191,14 +202,20 @@ class _LBFGS:
         return length, residuals
 
 
-def cross_entropy(scores: Array, y: Indices) -> tuple[Array, Array]:
+def cross_entropy(
+    scores: Array, y: Indices, sample_weight: Array | None = None
+) -> tuple[Array, Array]:
     """Mean cross-entropy of scores (..., C, n), and its gradient with respect to them."""
     P = scores - scores.max(axis=-2, keepdims=True)
     true = P[..., y, np.arange(len(y))]
     np.exp(P, out=P)
     total = P.sum(axis=-2, keepdims=True)
-    loss = (np.log(total[..., 0, :]) - true).mean(axis=-1, dtype=np.float64)
-    return loss, loss_gradient(P, total, y)
+    losses = np.log(total[..., 0, :]) - true
+    if sample_weight is None:
+        return losses.mean(axis=-1, dtype=np.float64), loss_gradient(P, total, y)
+    P *= sample_weight.astype(P.dtype) / total
+    P[..., y, np.arange(len(y))] -= sample_weight.astype(P.dtype)
+    return losses.astype(np.float64) @ sample_weight, P
 
 
 def loss_gradient(P: Array, total: Array, y: Indices) -> Array:

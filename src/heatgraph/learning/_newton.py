@@ -5,10 +5,10 @@ With weights Theta (C, r), rows A (n, r) and probabilities P (C, n), the Hessian
 
     H D = Q A + weight_decay D,   Q = P * (D A^T - sum_c P_c (D A^T)_c) / n,
 
-so a product with it costs as much as a gradient. The Newton system is solved by preconditioned
-conjugate gradients, roughly at first and the more precisely the closer the optimum is (Nocedal &
-Wright, algorithm 7.1). With few rows, where an iteration of L-BFGS is mostly overhead, this takes
-a half to a third of the time.
+with weights of the nodes in place of 1/n if they have some, so a product with it costs as much as a
+gradient. The Newton system is solved by preconditioned conjugate gradients, roughly at first and
+the more precisely the closer the optimum is (Nocedal & Wright, algorithm 7.1). With few rows, where
+an iteration of L-BFGS is mostly overhead, this takes a half to a third of the time.
 """
 
 from __future__ import annotations
@@ -37,17 +37,21 @@ def newton_minimize(
     *,
     tolerance: float,
     max_iterations: int,
+    sample_weight: Array | None = None,
 ) -> tuple[Array, bool]:
     """Minimise J over weights (1, 1, C, r), and say whether the gradient norm reached `tolerance`.
 
     The norm is relative to its value at zero, in the metric P^-1 of the preconditioner.
+    `sample_weight` (n,) are the weights of a mean: they add up to 1.
     """
     _, n, r = design.shape
     decay = min(float(weight_decay), LARGEST)
     preconditioner = design.preconditioner(np.array([[decay]]))
     weights = np.zeros((1, 1, num_classes, r), dtype=design.dtype)
     scores = np.zeros((1, 1, num_classes, n), dtype=design.dtype)
-    loss, residuals = cross_entropy(scores, y)
+    shares = np.full(n, 1 / n) if sample_weight is None else sample_weight
+    shares = shares.astype(design.dtype)
+    loss, residuals = cross_entropy(scores, y, sample_weight)
     rounding = 2 * float(np.finfo(design.dtype).eps)
     target = None
     for _ in range(max_iterations + 1):
@@ -59,11 +63,11 @@ def newton_minimize(
             target = max(tolerance**2 * first, floor)
         if squared_norm <= target:
             return weights, True
-        probabilities = residuals * n
-        probabilities[..., y, np.arange(n)] += 1
+        weighted = residuals.copy()
+        weighted[..., y, np.arange(n)] += shares
         share = min(LARGEST_RESIDUAL, np.sqrt(squared_norm / first))
         direction, score_change = _newton_direction(
-            design, preconditioner, probabilities, gradient, decay, share
+            design, preconditioner, weighted, shares, gradient, decay, share
         )
         slope = float(np.vdot(gradient, direction))
         linear = decay * float(np.vdot(weights, direction))
@@ -71,7 +75,7 @@ def newton_minimize(
         length = 1.0
         for _ in range(MAX_BACKTRACKS):
             trial = scores + length * score_change
-            trial_loss, residuals = cross_entropy(trial, y)
+            trial_loss, residuals = cross_entropy(trial, y, sample_weight)
             change = float(trial_loss[0, 0] - loss[0, 0]) + length * (linear + length * quadratic)
             # A change of J below its rounding error can be neither confirmed nor refuted.
             if change <= SUFFICIENT_DECREASE * length * slope + 2 * rounding * float(loss[0, 0]):
@@ -87,14 +91,18 @@ def newton_minimize(
 def _newton_direction(
     design: DesignMatrix,
     preconditioner: Any,
-    probabilities: Array,
+    weighted: Array,
+    shares: Array,
     gradient: Array,
     decay: float,
     share: float,
 ) -> tuple[Array, Array]:
-    """Solve H D = -gradient until the squared residual norm has shrunk to a share; also D A^T."""
-    n = probabilities.shape[-1]
-    direction, score_change = np.zeros_like(gradient), np.zeros_like(probabilities)
+    """Solve H D = -gradient until the squared residual norm has shrunk to a share; also D A^T.
+
+    `weighted` (1, 1, C, n) are the probabilities times the weights `shares` (n,) of the nodes.
+    """
+    direction, score_change = np.zeros_like(gradient), np.zeros_like(weighted)
+    probabilities = weighted / shares
     residual = -gradient
     preconditioned = preconditioner.apply(residual)
     step = preconditioned
@@ -103,7 +111,7 @@ def _newton_direction(
     for _ in range(MAX_PRODUCTS):
         step_scores = design.scores(step)
         mean = (probabilities * step_scores).sum(axis=-2, keepdims=True)
-        product = design.gradient(probabilities * (step_scores - mean) / n) + decay * step
+        product = design.gradient(weighted * (step_scores - mean)) + decay * step
         curvature = float(np.vdot(step, product))
         if not curvature > 0:
             break

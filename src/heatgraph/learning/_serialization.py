@@ -34,8 +34,8 @@ SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_d
 class FittedModel:
     """All that a fitted `DGCClassifier` consists of, except the graph.
 
-    `parameters` are constructor arguments, `coef` is (C, d), `intercept` (C,), and `nodes_digest`
-    identifies the nodes of a model without features.
+    `parameters` are constructor arguments, `coef` and `similar_coef` are (C, d), `intercept` and
+    `class_offsets` (C,), and `nodes_digest` identifies the nodes of a model without features.
     """
 
     parameters: dict[str, Any]
@@ -43,6 +43,7 @@ class FittedModel:
     setting: Setting
     scaling: Scaling
     coef: Array
+    similar_coef: Array | None
     intercept: Array
     converged: bool
     temperature: float
@@ -51,6 +52,8 @@ class FittedModel:
     nodes_digest: str | None
     validation_accuracy: float | None
     search: list[dict[str, Any]]
+    member_weights: dict[str, float]
+    class_offsets: Array | None
 
 
 def to_json_value(value: Any) -> Any:
@@ -145,9 +148,13 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "nodes_digest": model.nodes_digest,
         "validation_accuracy": model.validation_accuracy,
         "search": {key: [record[key] for record in model.search] for key in SEARCH_COLUMNS},
+        "member_weights": model.member_weights,
+        "class_offsets": to_json_value(model.class_offsets),
         "versions": _versions(),
     }
     tensors = {"Theta": model.coef.T, "bias": model.intercept, **model.scaling.to_tensors()}
+    if model.similar_coef is not None:
+        tensors["similar_Theta"] = model.similar_coef.T
     return content, tensors
 
 
@@ -162,6 +169,9 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
     d, C = Theta.shape
     _check_finite_floats(Theta, (d, C), "Theta")
     _check_finite_floats(bias, (C,), "bias")
+    similar = tensors.get("similar_Theta")
+    if similar is not None:
+        _check_finite_floats(similar, (d, C), "similar_Theta")
     if len(classes) != C or not isinstance(num_features, int) or num_features not in (0, d):
         raise ValueError("the numbers of classes or features contradict each other")
     scaling = Scaling.from_tensors(content["feature_scaling"], tensors, num_features)
@@ -173,7 +183,13 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         raise ValueError("feature names must be one string per feature")
     if not isinstance(digest, str | None):
         raise TypeError("the digest of nodes must be a string")
-    accuracy = content["validation_accuracy"]
+    accuracy, offsets = content["validation_accuracy"], content.get("class_offsets")
+    members = content.get("member_weights", {"plain": 1.0})
+    if offsets is not None:
+        offsets = np.array(offsets, dtype=np.float64)
+        _check_finite_floats(offsets, (C,), "class_offsets")
+    if similar is not None and num_features == 0:
+        raise ValueError("a model without features has no edges between similar nodes")
     rows = zip(*(content["search"][key] for key in SEARCH_COLUMNS), strict=True)
     return FittedModel(
         parameters=parameters,
@@ -187,6 +203,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         ),
         scaling=scaling,
         coef=Theta.T,
+        similar_coef=None if similar is None else similar.T,
         intercept=bias,
         converged=bool(content["converged"]),
         temperature=temperature,
@@ -195,6 +212,8 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         nodes_digest=digest,
         validation_accuracy=None if accuracy is None else float(accuracy),
         search=[dict(zip(SEARCH_COLUMNS, row, strict=True)) for row in rows],
+        member_weights={str(name): float(weight) for name, weight in members.items()},
+        class_offsets=offsets,
     )
 
 

@@ -55,12 +55,16 @@ class SoftmaxFit:
 
 @dataclass(frozen=True)
 class SoftmaxRegression:
-    """A solver and its fixed parameters; `epochs` and `seed` matter to Adam only."""
+    """A solver and its fixed parameters; `epochs` and `seed` matter to Adam only.
+
+    `tolerance` is that of L-BFGS, by default FINAL_TOLERANCE.
+    """
 
     solver: Literal["lbfgs", "adam"]
     epochs: int
     seed: int
     n_threads: int | None = None
+    tolerance: float | None = None
 
     def fit(
         self,
@@ -70,9 +74,13 @@ class SoftmaxRegression:
         weight_decay: float,
         learning_rate: float,
         *,
+        sample_weight: Array | None = None,
         overwrite: bool = False,
     ) -> SoftmaxFit:
-        """Fit features X (n, p), dense or sparse. Dense ones may be overwritten if that is said."""
+        """Fit features X (n, p), dense or sparse. Dense ones may be overwritten if that is said.
+
+        `sample_weight` (n,), for L-BFGS, are the weights of a mean of losses: they add up to 1.
+        """
         if self.solver == "adam":
             dense = X.toarray() if sp.issparse(X) else X
             weights = adam(
@@ -87,23 +95,33 @@ class SoftmaxRegression:
             return SoftmaxFit(weights[:-1], weights[-1], True)
         with SingleBlasThread():
             if X.shape[0] <= FEW_NODES:
-                return self._fit_few(X, y, num_classes, weight_decay)
+                return self._fit_few(X, y, num_classes, weight_decay, sample_weight)
             design = RowMatrix.from_features(X, overwrite, self.n_threads)
-            return self.fit_design(design, y, num_classes, weight_decay)
+            return self.fit_design(design, y, num_classes, weight_decay, sample_weight)
 
     def fit_design(
-        self, design: DesignMatrix, y: Indices, num_classes: int, weight_decay: float
+        self,
+        design: DesignMatrix,
+        y: Indices,
+        num_classes: int,
+        weight_decay: float,
+        sample_weight: Array | None = None,
     ) -> SoftmaxFit:
         """Fit a design matrix of one feature set, in its own precision."""
-        weights, converged = self.minimize(design, y, num_classes, weight_decay)
+        weights, converged = self.minimize(design, y, num_classes, weight_decay, sample_weight)
         Theta = weights[0, 0].T
         return SoftmaxFit(Theta[:-1], Theta[-1], converged)
 
     def minimize(
-        self, design: DesignMatrix, y: Indices, num_classes: int, weight_decay: float
+        self,
+        design: DesignMatrix,
+        y: Indices,
+        num_classes: int,
+        weight_decay: float,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, bool]:
         """The optimal weights (1, 1, C, r) of a design matrix, and whether the solver converged."""
-        tolerance = FINAL_TOLERANCE[design.dtype]
+        tolerance = self.tolerance or FINAL_TOLERANCE[design.dtype]
         if design.shape[1] <= FEW_NODES:
             return newton_minimize(
                 design,
@@ -112,6 +130,7 @@ class SoftmaxRegression:
                 weight_decay,
                 tolerance=tolerance,
                 max_iterations=MAX_NEWTON_ITERATIONS,
+                sample_weight=sample_weight,
             )
         weights, converged = minimize(
             design,
@@ -120,10 +139,18 @@ class SoftmaxRegression:
             [weight_decay],
             tolerance=tolerance,
             max_iterations=MAX_ITERATIONS,
+            sample_weight=sample_weight,
         )
         return weights, bool(converged.all())
 
-    def _fit_few(self, X: Any, y: Indices, num_classes: int, weight_decay: float) -> SoftmaxFit:
+    def _fit_few(
+        self,
+        X: Any,
+        y: Indices,
+        num_classes: int,
+        weight_decay: float,
+        sample_weight: Array | None,
+    ) -> SoftmaxFit:
         """Fit few rows in orthogonal coordinates, in float64."""
         dense = (X.toarray() if sp.issparse(X) else X).astype(np.float64)[np.newaxis]
         rows = append_ones(dense)
@@ -133,7 +160,7 @@ class SoftmaxRegression:
             with np.errstate(over="ignore", invalid="ignore"):  # from_gram checks for it
                 gram = rows @ rows.swapaxes(1, 2)
             design = OrthogonalMatrix.from_gram(gram, dense.dtype)
-        weights, converged = self.minimize(design, y, num_classes, weight_decay)
+        weights, converged = self.minimize(design, y, num_classes, weight_decay, sample_weight)
         Theta = design.to_basis(weights)[0, 0]
         if dense.shape[1] <= dense.shape[2]:
             Theta = Theta @ rows[0]

@@ -11,7 +11,7 @@ Which form of the diffused features r(S) X the last fit works on depends on thei
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ Indices = npt.NDArray[np.int64]
 
 # Iterations that the choice between the forms of many rows reckons with.
 TYPICAL_ITERATIONS = 40
+# Training nodes over which the mean square of features is taken, at most twice as many.
+MEAN_SQUARE_NODES = 100
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class NodeClassificationTask:
 
     `codes` (n_train,) and `val_codes` (n_val,) are class indices below `num_classes`, or -1 for a
     validation node whose class has no training node. `engine` are options of `diffuse_many`.
+    `sample_weight` (n_train,) adds up to 1; without it, all training nodes count the same.
     """
 
     graph: Graph
@@ -61,6 +64,7 @@ class NodeClassificationTask:
     regression: SoftmaxRegression
     engine: dict[str, Any]
     seed: int
+    sample_weight: Array | None = None
     _scaled: dict[str, tuple[Scaling, Graph]] = field(default_factory=dict, repr=False)
 
     @property
@@ -113,10 +117,17 @@ class NodeClassificationTask:
             if few and uses_kernel_gram(graph, [setting.scheme], len(self.train)):
                 return self._fit_kernel_gram(graph, setting)
             if not few and self._uses_operator(setting):
-                return self.regression.fit_design(self._operator(graph, setting), *problem)
+                design = self._operator(graph, setting)
+                return self.regression.fit_design(design, *problem, self.sample_weight)
         if rows is None:
             rows = self.diffuse(graph, setting, rows=self.train)
-        return self.regression.fit(rows, *problem, setting.learning_rate, overwrite=True)
+        return self.regression.fit(
+            rows,
+            *problem,
+            setting.learning_rate,
+            sample_weight=self.sample_weight,
+            overwrite=True,
+        )
 
     def _fit_kernel_gram(self, graph: Graph, setting: Setting) -> SoftmaxFit:
         """Fit few nodes without features, by dual weights alpha (L, C): Theta is r(S) E alpha."""
@@ -126,7 +137,7 @@ class NodeClassificationTask:
         noise = error * float(np.linalg.norm(gram))
         design = OrthogonalMatrix.from_gram(gram + 1, np.dtype(np.float64), noise)
         weights, converged = self.regression.minimize(
-            design, self.codes, self.num_classes, setting.weight_decay
+            design, self.codes, self.num_classes, setting.weight_decay, self.sample_weight
         )
         alpha = design.to_basis(weights)[0, 0].T
         columns = np.zeros((graph.num_nodes, self.num_classes))
@@ -159,15 +170,27 @@ class NodeClassificationTask:
             self.engine["n_threads"],
         )
 
-    def validation_scores(self, setting: Setting, fit: SoftmaxFit) -> Array:
-        """Scores (n_val, C) of the validation nodes."""
+    def scores(self, setting: Setting, fit: SoftmaxFit) -> Array:
+        """Scores (n, C) of all nodes."""
         _, graph = self.scale_features(setting.feature_scaling)
         X, columns = graph.features, fit.Theta
         if sp.issparse(X):
             columns = sparse_times_dense(X, columns, self.engine["n_threads"])
         elif X is not None:
             columns = X.astype(self.dtype, copy=False) @ columns
-        return self.diffuse(graph.with_features(columns), setting)[self.val] + fit.bias
+        return self.diffuse(graph.with_features(columns), setting) + fit.bias
+
+    def with_scaled_graph(self, name: str, graph: Graph) -> NodeClassificationTask:
+        """The same task on another graph of the same nodes, whose features are scaled already."""
+        scaling, _ = self.scale_features(name)
+        return replace(self, graph=graph, _scaled={name: (scaling, graph)})
+
+    def mean_square(self, setting: Setting) -> float:
+        """Mean squared norm of diffused features, over some training nodes."""
+        _, graph = self.scale_features(setting.feature_scaling)
+        some = self.train[:: max(1, len(self.train) // MEAN_SQUARE_NODES)]
+        rows = self.diffuse(graph, setting, rows=some)
+        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / len(some)
 
     def diffuse(
         self,

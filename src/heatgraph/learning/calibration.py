@@ -4,6 +4,10 @@ A model is calibrated if, of the nodes that it labels with probability 0.8, 80 %
 expected calibration error measures the deviation from that. Temperature scaling, softmax(z / t)
 with one t for all scores z, corrects most of it without changing a prediction (Guo et al. 2017).
 
+Class offsets, softmax(z / t + o) with one o_c for each class, correct shares of classes that differ
+between training nodes and others; together the two are known as bias-corrected temperature scaling
+(Alexandari et al. 2020). They do change predictions.
+
 Shapes: scores and probabilities are (m, C); codes (m,) are indices of the true classes, or -1.
 """
 
@@ -21,6 +25,8 @@ Indices = npt.NDArray[np.int64]
 
 # Temperatures are searched between e^-5 and e^5.
 MAX_LOG_TEMPERATURE = 5.0
+# Penalty of class offsets, in nodes per class.
+OFFSET_PENALTY = 5.0
 
 
 def log_loss(scores: Array, codes: Indices) -> Array:
@@ -65,6 +71,30 @@ def best_temperature(scores: Array, codes: Indices) -> float:
         method="bounded",
     )
     return float(np.exp(found.x))
+
+
+def best_offsets(scores: Array, codes: Indices, temperature: float) -> Array:
+    """Offsets o (C,) that minimise the log-loss of softmax(scores / temperature + o).
+
+    The penalty OFFSET_PENALTY C / 2m |o|^2 keeps them small if there are few nodes, and zero
+    without any.
+    """
+    known = codes >= 0
+    C, m = scores.shape[1], int(known.sum())
+    if m == 0:
+        return np.zeros(C)
+    scaled, codes = scores[known].astype(np.float64) / temperature, codes[known]
+    shares = np.bincount(codes, minlength=C) / m
+    penalty = OFFSET_PENALTY * C / m
+
+    def loss(offsets: Array) -> tuple[float, Array]:
+        shifted = scaled + offsets
+        P = scipy.special.softmax(shifted, axis=1)
+        value = float(log_loss(shifted, codes)) + penalty / 2 * float(offsets @ offsets)
+        return value, P.mean(axis=0) - shares + penalty * offsets
+
+    found = scipy.optimize.minimize(loss, np.zeros(C), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x)
 
 
 def expected_calibration_error(

@@ -4,6 +4,9 @@ With the kernel r(S) (n, n), features X (n, d), weights Theta (d, C) and bias b 
 are softmax(r(S) X Theta + b). Fitting diffuses the d columns X at the labelled nodes and fits
 Theta, b by softmax regression. Predicting diffuses the C columns X Theta, which gives the same by
 associativity and is much cheaper.
+
+Extensions (`heatgraph.learning._extensions`) add a term r(S') X Theta' on a graph with further
+edges, learn from unlabelled nodes, and correct the bias by class offsets.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
 from heatgraph.errors import ConvergenceWarning, InputError, StabilityWarning, warn
 from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.learning._extensions import EXTENSIONS, ExtendedModel, extend, read_extensions
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._search import SearchOutcome, search
@@ -36,9 +40,14 @@ from heatgraph.learning._serialization import (
     model_file_errors,
     serialize_model,
 )
+from heatgraph.learning._similar_nodes import (
+    is_affordable,
+    remember_similar_edges,
+    with_similar_edges,
+)
 from heatgraph.learning._softmax_regression import SoftmaxFit, SoftmaxRegression
 from heatgraph.learning._task import NodeClassificationTask
-from heatgraph.learning.calibration import best_temperature
+from heatgraph.learning.calibration import best_offsets, best_temperature
 from heatgraph.learning.explanation import Explanation, explain
 from heatgraph.learning.progress import Progress, StageProgress
 from heatgraph.learning.scaling import default_scaling
@@ -95,6 +104,11 @@ class DGCClassifier(NodeClassifier):
         nodes, or folds because of a search.
     dtype : {"float32", "float64"}
         Precision of the diffusion and of the weights.
+    extensions : "auto", None, or names
+        What to add to the paper's DGC where held-out nodes say that it helps: "similar-edges"
+        (between nodes of similar features), "self-training" (on unlabelled nodes; only with
+        validation nodes), "class-offsets" (a number for each class, learned from held-out labels).
+        "auto" tries all of them if T is "auto" and the solver "lbfgs"; None is plain DGC.
 
     Attributes
     ----------
@@ -105,14 +119,21 @@ class DGCClassifier(NodeClassifier):
     intercept_ : array of shape (C,)
     converged_ : bool
         Whether L-BFGS reached its tolerance; always True for Adam.
+    similar_coef_ : array of shape (C, d), or None
+        Weights of features that diffuse with edges between similar nodes.
+    member_weights_ : dict
+        Weights of the linear models that `coef_` and `similar_coef_` are the mean of: "plain",
+        "similar" and "student".
+    class_offsets_ : array of shape (C,), or None
+        What was learned for each class from held-out labels; `intercept_` includes it.
     temperature_ : float
         Divisor of the scores inside the softmax; 1 if not calibrated.
     search_ : list of dict
         Every evaluated setting, with its accuracy and log-loss on held-out nodes; empty if there
         was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
     validation_accuracy_ : float or None
-        Accuracy of the settings in use on validation nodes, or out of fold; None if there were
-        neither.
+        Accuracy of the settings in use on validation nodes, or out of fold, without class offsets;
+        None if there were neither.
     feature_names_in_ : list of str
         Only if the graph names its features. Graphs to predict on must then have the same names.
     graph_ : Graph
@@ -144,6 +165,9 @@ class DGCClassifier(NodeClassifier):
     array(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'], dtype='<U1')
     """
 
+    intercept_: Array
+    similar_coef_: Array | None
+    class_offsets_: Array | None
     validation_accuracy_: float | None
 
     def __init__(
@@ -163,6 +187,7 @@ class DGCClassifier(NodeClassifier):
         memory_budget: int | float | str | None = None,
         calibrate: Any = "auto",
         dtype: Any = "float32",
+        extensions: Any = "auto",
     ) -> None:
         self.T = T
         self.K = K
@@ -179,6 +204,7 @@ class DGCClassifier(NodeClassifier):
         self.memory_budget = memory_budget
         self.calibrate = calibrate
         self.dtype = dtype
+        self.extensions = extensions
 
     def fit(
         self,
@@ -210,7 +236,7 @@ class DGCClassifier(NodeClassifier):
         setting = space.single_setting()
         outcome = SearchOutcome(setting, []) if setting else search(task, space, progress)
         setting = outcome.setting
-        stage = StageProgress(progress, "fit", 1)
+        stage = StageProgress(progress, "fit", 2)
         scaling, fit = task.fit(setting, outcome.rows)
         if not fit.converged:
             warn(
@@ -218,6 +244,12 @@ class DGCClassifier(NodeClassifier):
                 "the optimum is very far away or does not exist. Choose a larger weight_decay.",
                 ConvergenceWarning,
             )
+        stage.report(1)
+        model = ExtendedModel.of_fit(fit)
+        held_out = self._held_out(task, outcome, fit)
+        names = self._extensions_to_try(task, space, setting) if held_out else ()
+        if held_out and {"similar-edges", "self-training"} & set(names):
+            model, held_out = self._extend(task, setting, fit, held_out, names)
         self.graph_ = graph
         self._set_fitted(
             FittedModel(
@@ -225,40 +257,97 @@ class DGCClassifier(NodeClassifier):
                 classes=classes,
                 setting=setting,
                 scaling=scaling,
-                coef=fit.Theta.T,
-                intercept=fit.bias,
-                converged=fit.converged,
+                coef=model.Theta.T,
+                similar_coef=None if model.similar is None else model.similar.T,
+                intercept=model.bias,
+                converged=model.converged,
                 temperature=1.0,
                 num_features=graph.num_features,
                 feature_names=graph.feature_names,
                 nodes_digest=_nodes_digest(graph),
                 validation_accuracy=None,
                 search=[result.record() for result in outcome.results],
+                member_weights=model.shares,
+                class_offsets=None,
             )
         )
-        self._validate_and_calibrate(task, outcome, fit)
-        stage.report(1)
+        if model.graph is not None:
+            remember_similar_edges(graph, scaling, model.graph)
+        if held_out:
+            self._validate_and_calibrate(*held_out, "class-offsets" in names)
+        stage.report(2)
         return self
 
-    def _validate_and_calibrate(
+    def _held_out(
         self, task: NodeClassificationTask, outcome: SearchOutcome, fit: SoftmaxFit
-    ) -> None:
-        """Set the validation accuracy and the temperature, from scores of held-out nodes."""
-        validates = task.val is not None or bool(self.search_)
-        calibrates = validates if self.calibrate == "auto" else bool(self.calibrate)
-        if not validates and not calibrates:
-            return
+    ) -> tuple[Array, Array] | None:
+        """Scores (m, C) and classes (m,) of held-out nodes; None if they are of no use."""
         if task.val is not None and task.val_codes is not None:
-            scores, codes = task.validation_scores(outcome.setting, fit), task.val_codes
-        else:
-            if outcome.held_out is None:
-                outcome = search(task, SearchSpace.of_setting(outcome.setting))
-            assert outcome.held_out is not None
-            scores, codes = outcome.held_out
+            return task.scores(outcome.setting, fit)[task.val], task.val_codes
+        if outcome.held_out is None and self.calibrate != "auto" and self.calibrate:
+            outcome = search(task, SearchSpace.of_setting(outcome.setting))
+        return outcome.held_out
+
+    def _extensions_to_try(
+        self, task: NodeClassificationTask, space: SearchSpace, setting: Setting
+    ) -> tuple[str, ...]:
+        """Names of the extensions that apply to a task and a setting."""
+        graph, names = task.graph, set(read_extensions(self.extensions))
+        if self.extensions == "auto":
+            if self.solver != "lbfgs" or space.schemes is not None:
+                return ()
+            if graph.features is not None and not is_affordable(graph):
+                names -= {"similar-edges"}
+        if task.val is None:
+            names -= {"self-training"}
+        # Without features, nodes are not similar; without diffusion, further edges change nothing.
+        if graph.features is None or setting.T == 0 or len(graph.indices) == 0:
+            names &= {"class-offsets"}
+        return tuple(name for name in EXTENSIONS if name in names)
+
+    def _extend(
+        self,
+        task: NodeClassificationTask,
+        setting: Setting,
+        fit: SoftmaxFit,
+        held_out: tuple[Array, Array],
+        names: tuple[str, ...],
+    ) -> tuple[ExtendedModel, tuple[Array, Array]]:
+        """Average the plain fit with further ones; also returns held-out scores of the mean."""
+
+        def held_out_scores(
+            other: NodeClassificationTask, setting: Setting, scores: Array
+        ) -> Array:
+            if task.val is not None:
+                return np.asarray(scores[task.val])
+            if other is task:
+                return held_out[0]
+            found = search(other, SearchSpace.of_setting(setting)).held_out
+            assert found is not None
+            return found[0]
+
+        model = extend(
+            task,
+            setting,
+            fit,
+            held_out[1],
+            held_out_scores,
+            similar_edges="similar-edges" in names,
+            self_training="self-training" in names,
+        )
+        return model, (model.held_out, held_out[1])
+
+    def _validate_and_calibrate(self, scores: Array, codes: Array, uses_offsets: bool) -> None:
+        """Set validation accuracy, class offsets and temperature, from scores of held-out nodes."""
         # With one node per class, no fold has the class that it holds out: all codes are -1.
         if (codes >= 0).any():
             self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
-        if calibrates:
+        if uses_offsets:
+            temperature = best_temperature(scores, codes)
+            self.class_offsets_ = temperature * best_offsets(scores, codes, temperature)
+            self.intercept_ = (self.intercept_ + self.class_offsets_).astype(self.coef_.dtype)
+            scores = scores + self.class_offsets_
+        if self.calibrate:
             self.temperature_ = best_temperature(scores, codes)
 
     def explain(
@@ -283,18 +372,23 @@ class DGCClassifier(NodeClassifier):
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
             raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
-        kernel = self._diffused(graph.with_features(None), rows=[node], dtype="float64")[0]
-        weights, bias = self.coef_.astype(np.float64), self.intercept_.astype(np.float64)
-        scores = kernel @ self._undiffused(graph, weights) + bias
+        bias = self.intercept_.astype(np.float64)
+        terms, scores = [], bias
+        for diffused, coef in self._terms(graph):
+            row = self._diffused(diffused.with_features(None), rows=[node], dtype="float64")[0]
+            weights = coef.astype(np.float64)
+            terms.append((row, weights))
+            scores = scores + row @ self._undiffused(graph, weights)
         c = int(scores.argmax()) if label is None else classes.index(label)
-        theta, b, score = weights[c], bias[c], scores[c]
+        b, score = bias[c], scores[c]
+        parts = [(row, weights[c]) for row, weights in terms]
         if len(classes) == 2:
-            theta, b, score = (part[c] - part[1 - c] for part in (weights, bias, scores))
+            b, score = (part[c] - part[1 - c] for part in (bias, scores))
+            parts = [(row, weights[c] - weights[1 - c]) for row, weights in terms]
         return explain(
             graph,
             self.scaling_,
-            kernel,
-            theta,
+            parts,
             node=int(node),
             label=classes[c],
             score=float(score),
@@ -331,6 +425,9 @@ class DGCClassifier(NodeClassifier):
             raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
         if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
             raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
+        names = read_extensions(self.extensions)
+        if names and self.extensions != "auto" and self.solver != "lbfgs":
+            raise InputError("extensions need solver='lbfgs'. Got solver='adam'.")
         check_engine(**self._engine())
         epochs, seed = positive_integer(self.epochs, "epochs"), read_seed(self.random_state)
         labels = Labels.read(y, graph.num_nodes)
@@ -362,7 +459,10 @@ class DGCClassifier(NodeClassifier):
         self.learning_rate_ = setting.learning_rate
         self.scaling_ = fitted.scaling
         self.coef_ = fitted.coef
+        self.similar_coef_ = fitted.similar_coef
         self.intercept_ = fitted.intercept
+        self.member_weights_ = fitted.member_weights
+        self.class_offsets_ = fitted.class_offsets
         self.converged_ = fitted.converged
         self.temperature_ = fitted.temperature
         self.search_ = fitted.search
@@ -378,9 +478,18 @@ class DGCClassifier(NodeClassifier):
         """Scores (m, C): the columns X Theta, diffused, and the bias."""
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
-        undiffused = self._undiffused(graph, self.coef_)
-        scores = self._diffused(graph.with_features(undiffused)) + self.intercept_
+        scores = np.tile(self.intercept_, (graph.num_nodes, 1))
+        for diffused, coef in self._terms(graph):
+            scores += self._diffused(diffused.with_features(self._undiffused(graph, coef)))
         return scores if nodes is None else scores[nodes]
+
+    def _terms(self, graph: Graph) -> list[tuple[Graph, Array]]:
+        """Graphs on which features diffuse, each with the weights (C, d) of its term."""
+        terms = [(graph, self.coef_)]
+        if self.similar_coef_ is not None:
+            similar = with_similar_edges(graph, self.scaling_, self.n_threads)
+            terms.append((similar, self.similar_coef_))
+        return terms
 
     def _undiffused(self, graph: Graph, coef: Array) -> Array:
         """The columns X Theta (n, C)."""
@@ -453,6 +562,7 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         ),
         scaling=classifier.scaling_,
         coef=classifier.coef_,
+        similar_coef=classifier.similar_coef_,
         intercept=classifier.intercept_,
         converged=classifier.converged_,
         temperature=classifier.temperature_,
@@ -461,6 +571,8 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         nodes_digest=classifier._nodes_digest,
         validation_accuracy=classifier.validation_accuracy_,
         search=classifier.search_,
+        member_weights=classifier.member_weights_,
+        class_offsets=classifier.class_offsets_,
     )
 
 

@@ -6,7 +6,8 @@ The score of node v for a class with weights theta and bias b is
 
 where x are the scaled features. Each term is the share of a pair of source node u and feature j;
 sums over j and over u are the shares of nodes and of features. With the bias, each kind of shares
-adds up to the score. One row of the kernel r(S) is needed, the diffusion of one column.
+adds up to the score. One row of the kernel r(S) is needed, the diffusion of one column. If features
+diffuse on several graphs, each has a kernel and weights, and the shares are sums over graphs.
 
 Without features each node is its own feature, x_uj = [u = j], and there are shares of nodes only.
 """
@@ -81,8 +82,7 @@ class Explanation:
 def explain(
     graph: Graph,
     scaling: Scaling,
-    kernel_row: Floats,
-    theta: Floats,
+    terms: list[tuple[Floats, Floats]],
     *,
     node: int,
     label: Any,
@@ -93,14 +93,16 @@ def explain(
 ) -> Explanation:
     """Decompose a score into shares of the nodes and features of a graph.
 
-    `kernel_row` (n,) is the node's row of r(S), and `theta` (d,) the weights of the score.
+    `terms` are the node's row (n,) of r(S) and the weights (d,) of the score, for each graph on
+    which features diffuse.
     """
     names = graph.names
     feature_names = np.array(graph.feature_names or range(graph.num_features), dtype=object)
     if graph.features is None:
-        by_node, by_feature, pairs = kernel_row * theta, None, _no_pairs()
+        by_node = np.sum([row * theta for row, theta in terms], axis=0)
+        by_feature, pairs = None, _no_pairs()
     else:
-        by_node, by_feature, pairs = _shares(graph.features, scaling, kernel_row, theta, top)
+        by_node, by_feature, pairs = _shares(graph.features, scaling, terms, top)
     return Explanation(
         node=names[node : node + 1].tolist()[0],
         label=label,
@@ -116,19 +118,20 @@ def explain(
 
 
 def _shares(
-    X: Any, scaling: Scaling, kernel_row: Floats, theta: Floats, top: int
+    X: Any, scaling: Scaling, terms: list[tuple[Floats, Floats]], top: int
 ) -> tuple[Floats, Floats, Pairs]:
     """Shares of nodes (n,) and features (d,), and the `top` largest shares of pairs."""
-    by_node, by_feature = np.empty(len(kernel_row)), np.zeros(len(theta))
+    n, d = X.shape
+    by_node, by_feature = np.empty(n), np.zeros(d)
     pairs = _no_pairs()
-    step = BLOCK_ROWS if sp.issparse(X) else max(1, BLOCK_ENTRIES // len(theta))
-    for start in range(0, len(kernel_row), step):
+    step = BLOCK_ROWS if sp.issparse(X) else max(1, BLOCK_ENTRIES // d)
+    for start in range(0, n, step):
         block = slice(start, start + step)
         rows = sp.coo_array(scaling.apply(X[block], np.dtype(np.float64)))
         u, j = rows.row + start, rows.col
-        values = kernel_row[u] * rows.data * theta[j]
+        values = rows.data * sum(row[u] * theta[j] for row, theta in terms)
         by_node[block] = np.bincount(rows.row, weights=values, minlength=rows.shape[0])
-        by_feature += np.bincount(j, weights=values, minlength=len(theta))
+        by_feature += np.bincount(j, weights=values, minlength=d)
         block_top = _largest(values, top)
         block_pairs = u[block_top], j[block_top], values[block_top]
         u, j, values = map(np.concatenate, zip(pairs, block_pairs, strict=True))

@@ -1,0 +1,230 @@
+"""What a default fit adds to DGC: a second graph, unlabelled nodes, and class offsets.
+
+Every member is a linear model of diffused features, of the same T and relative weight decay:
+
+    plain     r(S) X Theta + b          on the graph as it is: the paper's DGC
+    similar   r(S') X Theta' + b'       with edges between similar nodes (`_similar_nodes`)
+    student   r(S') X Theta'' + b''     the same, learned from unlabelled nodes too
+
+The student is self-training in one round: unlabelled nodes get the class that the mean of the other
+members predicts, weighted by its calibrated probability; together they count STUDENT_WEIGHT times
+as much as the labelled ones.
+
+Scores of a member are centred over classes and divided by their root mean square. The model is the
+mean of members with weights exp((accuracy - best) / standard error), those of `_selection_rule`, on
+held-out nodes: a member that is clearly worse counts for nothing. The mean of linear models is
+linear, so explanations stay exact, and predictions take one diffusion of C columns per graph.
+
+Class offsets (`heatgraph.learning.calibration`) are then added to the bias. They learn C numbers
+from the labels of held-out nodes, as the temperature learns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.special
+
+from heatgraph.errors import InputError
+from heatgraph.graph import Graph
+from heatgraph.learning._search_space import Setting
+from heatgraph.learning._selection_rule import standard_error
+from heatgraph.learning._similar_nodes import add_similar_edges
+from heatgraph.learning._softmax_regression import SoftmaxFit
+from heatgraph.learning._task import NodeClassificationTask
+from heatgraph.learning.calibration import best_offsets, best_temperature
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+# Scores (m, C) of held-out nodes by a setting fitted to a task, given the scores (n, C) of all.
+HeldOutScores = Callable[[NodeClassificationTask, Setting, Array], Array]
+
+EXTENSIONS = ("similar-edges", "self-training", "class-offsets")
+# Total weight of pseudo-labelled nodes in self-training, beside 1 for the labelled ones, and how
+# many of them are drawn.
+STUDENT_WEIGHT, MAX_PSEUDO_LABELS = 3.0, 3000
+# Tolerances of the student's solver and diffusions; its targets are guesses.
+STUDENT_TOLERANCE, STUDENT_DIFFUSION_TOLERANCE = 1e-3, 1e-4
+
+
+@dataclass(frozen=True)
+class Member:
+    """A linear model of the mean: on which graph, its weights, and scores of held-out nodes (m, C).
+
+    `scale` is the root mean square of its centred scores over all nodes.
+    """
+
+    name: str
+    fit: SoftmaxFit
+    scale: float
+    scores: Array
+    held_out: Array
+
+    @classmethod
+    def of_fit(cls, name: str, fit: SoftmaxFit, scores: Array, held_out: Array) -> Member:
+        centred = _centre(scores)
+        scale = float(np.sqrt(np.mean(np.square(centred), dtype=np.float64))) or 1.0
+        return cls(name, fit, scale, centred / scale, _centre(held_out) / scale)
+
+
+@dataclass(frozen=True)
+class ExtendedModel:
+    """The mean of members: weights Theta (d, C) of either graph, bias (C,), and how it came about.
+
+    `similar` is None without a second graph, and `graph` the one with edges between similar nodes.
+    `shares` are the members' weights by name, and `held_out` (m, C) scores of held-out nodes.
+    """
+
+    Theta: Array
+    bias: Array
+    converged: bool
+    shares: dict[str, float]
+    held_out: Array
+    similar: Array | None = None
+    graph: Graph | None = None
+
+    @classmethod
+    def of_fit(cls, fit: SoftmaxFit) -> ExtendedModel:
+        """The plain fit alone."""
+        nobody = np.empty((0, fit.Theta.shape[1]))
+        return cls(fit.Theta, fit.bias, fit.converged, {"plain": 1.0}, nobody)
+
+
+def read_extensions(value: Any) -> tuple[str, ...]:
+    """Names of extensions from the parameter: "auto" for all, None, or some of them."""
+    if isinstance(value, str) and value == "auto":
+        return EXTENSIONS
+    names = () if value is None else (value,) if isinstance(value, str) else tuple(value)
+    for name in names:
+        if name not in EXTENSIONS:
+            listed = ", ".join(map(repr, EXTENSIONS))
+            raise InputError(
+                f"extensions must be 'auto', None or a list of {listed}. Got {name!r}."
+            )
+    return names
+
+
+def extend(
+    task: NodeClassificationTask,
+    setting: Setting,
+    fit: SoftmaxFit,
+    codes: Indices,
+    held_out_scores: HeldOutScores,
+    *,
+    similar_edges: bool,
+    self_training: bool,
+) -> ExtendedModel:
+    """Fit further members beside a plain fit, and average them.
+
+    `codes` (m,) are the classes of held-out nodes. Self-training needs validation nodes: to hold
+    out training nodes as well, it would have to be repeated in every fold.
+    """
+    scores = task.scores(setting, fit)
+    members = [Member.of_fit("plain", fit, scores, held_out_scores(task, setting, scores))]
+    graph = None
+    if similar_edges:
+        _, scaled = task.scale_features(setting.feature_scaling)
+        graph = add_similar_edges(scaled, task.engine["n_threads"])
+        scale = task.mean_square(setting)
+        task = task.with_scaled_graph(setting.feature_scaling, graph)
+        # The same weight decay in units of the features' mean square.
+        scale = task.mean_square(setting) / scale if scale > 0 else 1.0
+        setting = replace(setting, weight_decay=setting.weight_decay * scale)
+        members.append(_fit_member("similar", task, setting, held_out_scores))
+    if self_training:
+        teacher = _mean(members, codes)
+        student = _student_task(task, teacher, codes)
+        if student is not None:
+            total = 1 + STUDENT_WEIGHT
+            softer = replace(setting, weight_decay=setting.weight_decay / total)
+            members.append(_fit_member("student", student, softer, held_out_scores))
+    weights = _member_weights(members, codes)
+    return _join(members, weights, graph)
+
+
+def _fit_member(
+    name: str, task: NodeClassificationTask, setting: Setting, held_out_scores: HeldOutScores
+) -> Member:
+    _, fit = task.fit(setting)
+    scores = task.scores(setting, fit)
+    return Member.of_fit(name, fit, scores, held_out_scores(task, setting, scores))
+
+
+def _student_task(
+    task: NodeClassificationTask, teacher: tuple[Array, Array], codes: Indices
+) -> NodeClassificationTask | None:
+    """The task with pseudo-labelled nodes among the training nodes; None if all are labelled."""
+    labelled = task.train if task.val is None else np.concatenate([task.train, task.val])
+    unlabelled = np.setdiff1d(np.arange(task.graph.num_nodes), labelled)
+    if len(unlabelled) == 0:
+        return None
+    if len(unlabelled) > MAX_PSEUDO_LABELS:
+        random = np.random.default_rng(task.seed)
+        unlabelled = np.sort(random.choice(unlabelled, MAX_PSEUDO_LABELS, replace=False))
+    scores, held_out = teacher
+    temperature = best_temperature(held_out, codes)
+    offsets = best_offsets(held_out, codes, temperature)
+    P = scipy.special.softmax(scores[unlabelled] / temperature + offsets, axis=1)
+    confidence = P.max(axis=1)
+    labelled_share = 1 / (1 + STUDENT_WEIGHT)
+    return replace(
+        task,
+        regression=replace(task.regression, tolerance=STUDENT_TOLERANCE),
+        engine=task.engine | {"tol": max(task.engine["tol"], STUDENT_DIFFUSION_TOLERANCE)},
+        train=np.concatenate([task.train, unlabelled]),
+        codes=np.concatenate([task.codes, P.argmax(axis=1)]),
+        sample_weight=np.concatenate(
+            [
+                np.full(len(task.train), labelled_share / len(task.train)),
+                (1 - labelled_share) * confidence / confidence.sum(),
+            ]
+        ),
+    )
+
+
+def _member_weights(members: list[Member], codes: Indices) -> Array:
+    """Weights (members,) by accuracy on held-out nodes, adding up to 1."""
+    accuracies = np.array([(m.held_out.argmax(axis=1) == codes).mean() for m in members])
+    best = float(accuracies.max())
+    weights = np.exp((accuracies - best) / standard_error(best, len(codes)))
+    return np.asarray(weights / weights.sum())
+
+
+def _mean(members: list[Member], codes: Indices) -> tuple[Array, Array]:
+    """The weighted mean of scores, of all nodes (n, C) and of held-out ones (m, C)."""
+    weights = _member_weights(members, codes)
+    return (
+        np.tensordot(weights, [member.scores for member in members], axes=1),
+        np.tensordot(weights, [member.held_out for member in members], axes=1),
+    )
+
+
+def _join(members: list[Member], weights: Array, graph: Graph | None) -> ExtendedModel:
+    """Add up the members' weights on each graph."""
+    shares = weights / [member.scale for member in members]
+    parts = [
+        (share * _centre(member.fit.Theta), share * _centre(member.fit.bias))
+        for share, member in zip(shares, members, strict=True)
+    ]
+    on_plain = [True] + [graph is None] * (len(members) - 1)
+    Theta = sum(part for (part, _), plain in zip(parts, on_plain, strict=True) if plain)
+    similar = sum(part for (part, _), plain in zip(parts, on_plain, strict=True) if not plain)
+    dtype = members[0].fit.Theta.dtype
+    return ExtendedModel(
+        Theta=np.asarray(Theta).astype(dtype),
+        similar=None if graph is None else np.asarray(similar).astype(dtype),
+        bias=np.sum([bias for _, bias in parts], axis=0).astype(dtype),
+        held_out=np.tensordot(weights, [member.held_out for member in members], axes=1),
+        converged=all(member.fit.converged for member in members),
+        graph=None if graph is None else graph.with_features(None),
+        shares={m.name: float(w) for m, w in zip(members, weights, strict=True)},
+    )
+
+
+def _centre(scores: Array) -> Array:
+    """Subtract the mean over classes, the last axis: it changes no probability."""
+    return np.asarray(scores - scores.mean(axis=-1, keepdims=True))
