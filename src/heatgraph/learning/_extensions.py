@@ -48,7 +48,7 @@ EXTENSIONS = ("similar-edges", "self-training", "class-offsets")
 # many of them are drawn.
 STUDENT_WEIGHT, MAX_PSEUDO_LABELS = 3.0, 3000
 # Tolerances of the student's solver and diffusions; its targets are guesses.
-STUDENT_TOLERANCE, STUDENT_DIFFUSION_TOLERANCE = 1e-3, 1e-4
+STUDENT_TOLERANCE, STUDENT_DIFFUSION_TOLERANCE = 1e-2, 1e-3
 
 
 @dataclass(frozen=True)
