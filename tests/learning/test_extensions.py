@@ -169,3 +169,18 @@ def test_class_offsets_correct_shares(recwarn):
     assert offset.score(None, labels, split.test) > plain.score(None, labels, split.test) + 0.05
     # Accuracy on validation nodes is reported before the offsets are learned from them.
     assert offset.validation_accuracy_ == plain.validation_accuracy_
+
+
+def test_extensions_that_are_named_hold_out_nodes_by_themselves():
+    model = fitted(["similar-edges", "class-offsets"], val=None, T=2.0, weight_decay=0.01)
+    assert set(model.member_weights_) == {"plain", "similar"}
+    assert model.class_offsets_ is not None
+
+
+def test_a_default_fit_leaves_out_what_takes_long(monkeypatch):
+    monkeypatch.setattr(_extensions, "MAX_STUDENT_WORK", 1.0)
+    assert set(fitted().member_weights_) == {"plain", "similar"}
+    monkeypatch.setattr("heatgraph.learning._similar_nodes.MAX_WORK", 1.0)
+    assert set(fitted().member_weights_) == {"plain"}
+    named = fitted(["similar-edges", "self-training"])
+    assert set(named.member_weights_) == {"plain", "similar", "student"}

@@ -29,11 +29,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
+from heatgraph._engine.chebyshev import chebyshev_series
+from heatgraph._engine.ranges import product_work
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._selection_rule import standard_error
-from heatgraph.learning._similar_nodes import add_similar_edges
+from heatgraph.learning._similar_nodes import NUM_SIMILAR, add_similar_edges
 from heatgraph.learning._softmax_regression import SoftmaxFit
 from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.calibration import best_offsets, best_temperature
@@ -49,6 +51,9 @@ EXTENSIONS = ("similar-edges", "self-training", "class-offsets")
 STUDENT_WEIGHT, MAX_PSEUDO_LABELS = 3.0, 3000
 # Tolerances of the student's solver and diffusions; its targets are guesses.
 STUDENT_TOLERANCE, STUDENT_DIFFUSION_TOLERANCE = 1e-2, 1e-3
+# Multiply-adds of a student's diffusions beyond which a search does not train one by itself, and the
+# iterations that it reckons with.
+MAX_STUDENT_WORK, STUDENT_ITERATIONS = 2e10, 20
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,14 @@ def read_extensions(value: Any) -> tuple[str, ...]:
                 f"extensions must be 'auto', None or a list of {listed}. Got {name!r}."
             )
     return names
+
+
+def is_student_affordable(task: NodeClassificationTask, setting: Setting) -> bool:
+    """Whether self-training takes no more than seconds."""
+    degree = len(chebyshev_series(setting.scheme, STUDENT_DIFFUSION_TOLERANCE)[0]) - 1
+    edges = len(task.graph.indices) + 2 * NUM_SIMILAR * task.graph.num_nodes
+    columns = 2 * STUDENT_ITERATIONS * task.num_classes
+    return columns * degree * product_work(task.graph.num_nodes, edges) <= MAX_STUDENT_WORK
 
 
 def extend(

@@ -35,7 +35,13 @@ from heatgraph.errors import (
     warn,
 )
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning._extensions import EXTENSIONS, ExtendedModel, extend, read_extensions
+from heatgraph.learning._extensions import (
+    EXTENSIONS,
+    ExtendedModel,
+    extend,
+    is_student_affordable,
+    read_extensions,
+)
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._search import SearchOutcome, search
@@ -323,7 +329,9 @@ class DGCClassifier(NodeClassifier):
         """Scores (m, C) and classes (m,) of held-out nodes; None if they are of no use."""
         if task.val is not None and task.val_codes is not None:
             return task.scores(outcome.setting, fit)[task.val], task.val_codes
-        if outcome.held_out is None and self.calibrate != "auto" and self.calibrate:
+        is_wanted = self.calibrate != "auto" and self.calibrate
+        is_wanted |= self.extensions != "auto" and bool(read_extensions(self.extensions))
+        if outcome.held_out is None and is_wanted:
             outcome = search(task, SearchSpace.of_setting(outcome.setting))
         return outcome.held_out
 
@@ -337,6 +345,8 @@ class DGCClassifier(NodeClassifier):
                 return ()
             if graph.features is not None and not is_affordable(graph):
                 names -= {"similar-edges"}
+            if not is_student_affordable(task, setting):
+                names -= {"self-training"}
         if task.val is None:
             names -= {"self-training"}
         # Without features, nodes are not similar; without diffusion, further edges change nothing.
