@@ -51,8 +51,8 @@ EXTENSIONS = ("similar-edges", "self-training", "class-offsets")
 STUDENT_WEIGHT, MAX_PSEUDO_LABELS = 3.0, 3000
 # Tolerances of the student's solver and diffusions; its targets are guesses.
 STUDENT_TOLERANCE, STUDENT_DIFFUSION_TOLERANCE = 1e-2, 1e-3
-# Multiply-adds of a student's diffusions beyond which a search does not train one by itself, and the
-# iterations that it reckons with.
+# Multiply-adds of a student's diffusions beyond which a default fit trains none, and the iterations
+# that it reckons with.
 MAX_STUDENT_WORK, STUDENT_ITERATIONS = 2e10, 20
 
 
