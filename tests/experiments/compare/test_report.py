@@ -113,13 +113,13 @@ def test_a_refitted_method_is_set_apart(data, store):
     comparison, results = Comparison(["dgc", "dgc-refit"], data, data.splits), store()
     run_comparison(comparison, results)
     text = report_text(comparison, results)
-    assert "A third protocol, *validated, then refitted*: DGC, learned from validation" in text
+    assert "*validated, then refitted* (DGC, learned from validation nodes too): settings" in text
     (row,) = (line for line in text.splitlines() if "| validated, then refitted |" in line)
     assert row.startswith("| DGC, learned from validation nodes too |")
     assert row.endswith("| – |")
     splits = {"own": replace(data.split, val=np.empty(0, dtype=int))}
     bare = report_text(replace(comparison, splits=splits), results)
-    assert "of validation nodes too, of which there are none." in bare
+    assert "are then learned from as well; there are none here." in bare
 
 
 def test_noise_is_reported(data, store):

@@ -144,8 +144,8 @@ def without_search(model: Any) -> Any:
     if isinstance(model, TunedGNNClassifier):
         return clone(model.best_)
     if isinstance(model, DGCClassifier):
-        chosen = {"T": "auto", "K": None, "scheme": [model.scheme_]}
-        # If a scheme is given, "auto" extends nothing.
+        chosen: dict[str, Any] = {"T": "auto", "K": None, "scheme": [model.scheme_]}
+        # If a scheme is given, extensions="auto" adds nothing.
         chosen["extensions"] = used_extensions(model) or None
     elif isinstance(model, StackedClassifier):
         chosen = model.setting_

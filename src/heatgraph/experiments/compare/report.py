@@ -114,10 +114,10 @@ def _variants(methods: Sequence[str], has_val: bool) -> list[Part]:
     refitted = [METHODS[name].title for name in methods if not METHODS[name].is_comparable]
     if refitted:
         told.append(
-            f"A third protocol, *{REFITTED}*: {', '.join(refitted)} chooses settings as "
-            "*validated* methods do, and then learns from the labels of validation nodes too"
-            f"{'' if has_val else ', of which there are none'}. It may have more labels than the "
-            "other methods, and is not tested against DGC."
+            f"A third protocol, *{REFITTED}* ({', '.join(refitted)}): settings are chosen as by "
+            "*validated* methods, and the labels of validation nodes are then learned from as well"
+            f"{'' if has_val else '; there are none here'}. This is more than the other methods "
+            "learn from, so there is no test against DGC."
         )
     return told
 
