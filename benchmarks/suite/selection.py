@@ -49,7 +49,8 @@ def rule_accuracies(graph: Graph, labels: np.ndarray, split: Split, uses_val: bo
             calibrate=False,
         ).fit(graph, labels, split.train)
 
-    plateau = DGCClassifier().fit(graph, labels, split.train, split.val if uses_val else None)
+    val = split.val if uses_val else None
+    plateau = DGCClassifier(extensions=None).fit(graph, labels, split.train, val)
     records = [record for record in plateau.search_ if record["head"] == "softmax"]
     ranked = sorted(records, key=lambda r: (-r["accuracy"], r["log_loss"]))
     best = [fit(record) for record in ranked[:AVERAGED]]

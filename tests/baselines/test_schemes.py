@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import dense_operator
 from strategies import planted
 
-from heatgraph import SGC, Graph
+from heatgraph import SGC, DGCClassifier, Graph
 from heatgraph.baselines.schemes import (
     features_alone,
     fit_features_alone,
@@ -56,9 +56,19 @@ def test_features_alone_need_no_edges():
 def test_features_alone_share_the_parameters_of_a_model():
     model = sgc(2, weight_decay=[0.01, 0.1], random_state=3).fit(GRAPH, LABELS, TRAIN, VAL)
     alone = fit_features_alone(model, GRAPH, LABELS, TRAIN, VAL)
-    expected = features_alone(weight_decay=[0.01, 0.1], random_state=3)
+    expected = features_alone(weight_decay=[0.01, 0.1], random_state=3, extensions=None)
     assert alone.get_params() == expected.get_params()
     assert_array_equal(alone.predict(), expected.fit(GRAPH, LABELS, TRAIN, VAL).predict())
+
+
+def test_features_alone_have_no_extensions_and_learn_from_training_nodes():
+    names = ["similar-edges", "class-offsets"]
+    model = DGCClassifier(T=2.0, extensions=names, final_fit="train+val")
+    alone = fit_features_alone(model.fit(GRAPH, LABELS, TRAIN, VAL), GRAPH, LABELS, TRAIN, VAL)
+    assert (alone.extensions, alone.final_fit, alone.class_offsets_) == (None, "train", None)
+    assert alone.final_fit_nodes_ == len(TRAIN)
+    extended = features_alone(extensions=names).fit(GRAPH, LABELS, TRAIN, VAL)
+    assert alone.validation_accuracy_ == extended.validation_accuracy_
 
 
 def test_features_alone_have_nothing_to_compare_with():

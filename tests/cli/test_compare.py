@@ -58,6 +58,25 @@ def test_tables(run, tables, tmp_path):
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_variants_of_dgc(run, tables, tmp_path):
+    arguments = ("--models", "dgc-extended,dgc-refit", "--splits", 2, "-o", "out")
+    done = run("compare", tables / "nodes.csv", tables / "edges.csv", *arguments)
+    assert (done.code, done.err) == (0, "")
+    assert "DGC, extended" in done.out
+    rows = json.loads((tmp_path / "out" / "comparison.json").read_text())["methods"]
+    assert [row["method"] for row in rows] == ["dgc", "dgc-extended", "dgc-refit"]
+    assert [row["difference"] is None for row in rows] == [True, False, True]
+    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "*DGC* is the paper's." in text
+    assert "*validated, then refitted*" in text
+
+
+def test_the_help_has_the_default_methods(run):
+    text = "".join(run("compare", "--help").out.replace("│", " ").split())
+    assert f"bydefault{methods.DEFAULT_METHODS}.DGC" in text
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_files_of_geom_gcn(run, tmp_path):
     folder = tmp_path / "data" / "geom-gcn" / "texas"
     write_geom_gcn(folder)
@@ -109,7 +128,7 @@ def test_unusable_arguments(run, tables, tmp_path):
     assert "data sets are: citeseer, cora, pubmed" in done.err
     done = run("compare", tables / "nodes.csv")
     assert "For tables, name both: NODES EDGES." in done.err
-    assert "models are: dgc, sgc" in run("compare", "karate", "--models", "x").err
+    assert "models are: dgc, dgc-extended, sgc" in run("compare", "karate", "--models", "x").err
     (tmp_path / "file").write_text("")
     assert "--output: file is a file." in run("compare", "karate", "-o", "file").err
     assert "a folder that exists" in run("compare", "karate", "--data", "nowhere").err

@@ -57,7 +57,7 @@ def test_sparse_features_survive_the_export(folder, run):
     assert report["read"]["edges"] == 4_676
     assert report["chosen"]["validated_by"] == "500 validation nodes"
     data = hg.load_dataset("citeseer")
-    model = hg.DGCClassifier(T=4.5, weight_decay=1e-4, random_state=0)
+    model = hg.DGCClassifier(T=4.5, weight_decay=1e-4, random_state=0, final_fit="train+val")
     model.fit(data.graph, data.labels, data.split.train, data.split.val)
     expected = model.score(data.graph, data.labels, data.split.test)
     assert report["chosen"]["test_accuracy"] == pytest.approx(expected, abs=0.003)

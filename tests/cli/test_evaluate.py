@@ -87,6 +87,19 @@ class TestParts:
         done = run("evaluate", "model", *TABLES)
         assert f"{counts['train']} of these are training nodes of the split" in done.out
 
+    def test_validation_nodes_that_the_model_learned_from(self, folder, run):
+        rows = add_split(folder)
+        counts = {part: sum(row["split"] == part for row in rows) for part in ("train", "val")}
+        learned = "of these are {} nodes of the split, which a model learns from"
+        run("fit", *TABLES, "--T", "2", "--weight-decay", "1e-3", "-m", "model")
+        done = run("evaluate", "model", *TABLES)
+        either = learned.format("training or validation")
+        assert f"{counts['train'] + counts['val']} {either}" in done.out
+        done = run("evaluate", "model", *TABLES, "--part", "val")
+        assert f"{counts['val']} {learned.format('validation')}" in done.out
+        run("fit", *TABLES, "--T", "2", "--final-fit", "train", "-m", "model")
+        assert "learns from" not in run("evaluate", "model", *TABLES, "--part", "val").out
+
     def test_without_a_split(self, model, folder, run):
         done = run("evaluate", "model", *TABLES, "--part", "test")
         assert_error(done, "--part test needs a column with train, val or test", "--split")

@@ -334,3 +334,100 @@ class TestNeighbours:
         assert "Neighbours" not in run("fit", *TABLES, *FIXED).out
         report = json.loads(run("fit", *TABLES, *FIXED, "--json").out)
         assert report["neighbours"]["relation"] == "agree"
+
+
+class TestExtensions:
+    """What the report says of that which was added to DGC."""
+
+    def fit(self, folder, run, *arguments):
+        """The report as words, with single spaces, and as JSON."""
+        add_split(folder)
+        arguments = ("fit", *TABLES, "--weight-decay", "1e-3", *arguments)
+        words, values = run(*arguments), run(*arguments, "--json")
+        assert (words.code, words.err) == (0, "")
+        return re.sub(" +", " ", words.out), json.loads(values.out)["chosen"]
+
+    def test_by_default(self, folder, run):
+        text, chosen = self.fit(folder, run, "--final-fit", "train")
+        weights = chosen["member_weights"]
+        assert chosen["extensions"] == ["similar-edges", "self-training", "class-offsets"]
+        assert sum(weights.values()) == pytest.approx(1)
+        shares = [f"{weights[name]:.0%}" for name in ("plain", "similar", "student")]
+        members = "DGC {}, similar edges {}, self-training {}".format(*shares)
+        assert f"\n mean of {members}\n" in text
+        assert set(chosen["class_offsets"]) == {"red", "green", "blue"}
+        source = chosen["class_offsets_from"]
+        assert source == chosen["validated_by"]
+        assert source.endswith(" validation nodes")
+        offsets = f"3 numbers, learned like the temperature from the labels of {source}"
+        assert f"\n class offsets {offsets}\n" in text
+        assert "\nMeasured before class offsets learned from the labels of these nodes.\n" in text
+        assert " final fit " not in text
+
+    def test_none(self, folder, run):
+        text, chosen = self.fit(folder, run, "--extensions", "none", "--final-fit", "train")
+        assert (chosen["extensions"], chosen["class_offsets"]) == ([], None)
+        assert (chosen["validated_before"], chosen["class_offsets_from"]) == ([], None)
+        for word in ("mean of", "class offsets", "final fit", "Measured before"):
+            assert word not in text
+
+    def test_by_name(self, folder, run):
+        arguments = ("--T", "2", "--extensions", "similar-edges", "--final-fit", "train")
+        text, chosen = self.fit(folder, run, *arguments)
+        assert chosen["extensions"] == ["similar-edges"]
+        assert set(chosen["member_weights"]) == {"plain", "similar"}
+        assert "class offsets" not in text
+
+    def test_without_validation_nodes(self, folder, run):
+        arguments = ("fit", *TABLES, "--weight-decay", "1e-3", "--extensions")
+        done = run(*arguments, "class-offsets,self-training", "--json")
+        chosen = json.loads(done.out)["chosen"]
+        assert chosen["extensions"] == ["class-offsets"]
+        nodes = chosen["training_nodes"]
+        assert chosen["class_offsets_from"] == f"{nodes} nodes by cross-validation"
+        (hint,) = chosen["hints"]
+        assert hint.startswith("self-training was not used: it needs ")
+        assert hint in run(*arguments, "self-training").out
+
+
+class TestFinalFit:
+    """The last fit learns from validation nodes too, unless it is told otherwise."""
+
+    def fit(self, *arguments):
+        return ("fit", *TABLES, "--T", "1,2", "--weight-decay", "1e-3", *arguments)
+
+    def test_includes_validation_nodes_by_default(self, folder, run):
+        rows = add_split(folder)
+        learned = sum(row["split"] in ("train", "val") for row in rows)
+        done = run(*self.fit("-m", "model"))
+        chosen = json.loads(run(*self.fit("--json")).out)["chosen"]
+        assert chosen["final_fit_nodes"] == learned > chosen["training_nodes"]
+        assert f"{learned} labelled nodes, including validation nodes\n" in done.out
+        assert "\nMeasured before the final fit learned from the labels of these" in done.out
+        assert hg.load(folder / "model").final_fit == "train+val"
+
+    def test_validation_accuracy_is_from_before(self, folder, run):
+        add_split(folder)
+        before, after = (
+            json.loads(run(*self.fit("--final-fit", nodes, "--json")).out)["chosen"]
+            for nodes in ("train", "train+val")
+        )
+        assert before["validation_accuracy"] == after["validation_accuracy"]
+        assert before["features_alone_accuracy"] == after["features_alone_accuracy"]
+        assert before["final_fit_nodes"] == before["training_nodes"] == after["training_nodes"]
+        assert (before["validated_before"], after["validated_before"]) == ([], ["the final fit"])
+
+    def test_class_offsets_are_then_learned_in_folds(self, folder, run):
+        add_split(folder)
+        arguments = ("--extensions", "class-offsets", "--json")
+        chosen = json.loads(run(*self.fit(*arguments)).out)["chosen"]
+        nodes = chosen["final_fit_nodes"]
+        assert chosen["class_offsets_from"] == f"{nodes} nodes by cross-validation"
+        assert chosen["validated_before"] == ["class offsets", "the final fit"]
+
+    def test_without_validation_nodes(self, folder, run):
+        run(*self.fit("-m", "model"))
+        model = hg.load(folder / "model")
+        assert model.final_fit == "train"
+        chosen = json.loads(run(*self.fit("--json")).out)["chosen"]
+        assert chosen["final_fit_nodes"] == chosen["training_nodes"] == model.final_fit_nodes_

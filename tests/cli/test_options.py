@@ -5,7 +5,13 @@ from dataclasses import fields
 
 import pytest
 
-from heatgraph.cli.options import ColumnOptions, LabelOptions, parse_candidates
+from heatgraph.cli.options import (
+    ColumnOptions,
+    LabelOptions,
+    parse_candidates,
+    parse_extensions,
+)
+from heatgraph.learning._extensions import EXTENSIONS
 from heatgraph.learning.scaling import SCALINGS
 from heatgraph.tables.options import TableOptions
 
@@ -16,6 +22,18 @@ def test_candidates():
     assert parse_candidates(None, "--T") == parse_candidates("auto", "--T") == "auto"
     assert parse_candidates("2", "--T") == 2
     assert parse_candidates("1, 2.5", "--T") == [1, 2.5]
+
+
+def test_extensions():
+    assert parse_extensions("auto") == "auto"
+    assert parse_extensions("none") is None
+    assert parse_extensions("class-offsets, similar-edges") == ["class-offsets", "similar-edges"]
+
+
+@pytest.mark.parametrize(("name", "default"), [("fit", "auto"), ("tune", "none")])
+def test_the_help_lists_every_extension(run, name, default):
+    text = " ".join(run(name, "--help").out.replace("│", " ").split())
+    assert f"commas between them: {', '.join(EXTENSIONS)}. [default: {default}]" in text
 
 
 def test_the_help_lists_every_feature_scaling(run):
@@ -58,6 +76,13 @@ WRONG_USE = {
     "a negative K": ((*FIT, "--K", "-1"), "--K"),
     "an unknown scheme": ((*FIT, "--scheme", "rk45"), "--scheme"),
     "an unknown scaling": ((*FIT, "--feature-scaling", "zscore"), "--feature-scaling"),
+    "an unknown extension": (
+        (*FIT, "--extensions", "class-offsets,self-trainin"),
+        "Got 'self-trainin'. Did you mean 'self-training'?",
+    ),
+    "auto among extensions": ((*FIT, "--extensions", "auto,none"), "--extensions must be auto"),
+    "an unknown final fit": ((*FIT, "--final-fit", "val"), "--final-fit"),
+    "a final fit of tune": (("tune", *FIT[1:3], "--final-fit", "train"), "--final-fit"),
     "a negative seed": ((*FIT, "--seed", "-1"), "--seed"),
     "no threads": ((*FIT, "--threads", "0"), "--threads"),
     "memory that is no size": ((*FIT, "--memory", "lots"), "must be a size such as 4GB"),

@@ -45,6 +45,17 @@ def test_test_nodes_are_not_used(folder, run):
     assert pa.parquet.read_table("t.parquet").num_rows >= 2
 
 
+def test_the_model_is_plain_unless_extensions_are_given(folder, run):
+    add_split(folder)
+    arguments = ("tune", *TABLES, "--weight-decay", "1e-3", "--json")
+    plain = json.loads(run(*arguments).out)["chosen"]
+    assert (plain["extensions"], plain["member_weights"]) == ([], {"plain": 1.0})
+    extended = json.loads(run(*arguments, "--extensions", "similar-edges").out)["chosen"]
+    assert extended["extensions"] == ["similar-edges"]
+    for chosen in (plain, extended):
+        assert chosen["final_fit_nodes"] == chosen["training_nodes"]
+
+
 def test_plot_titles_with_dollar_signs(folder, run):
     (folder / "x$_$.csv").write_bytes((folder / "nodes.csv").read_bytes())
     done = run(

@@ -103,7 +103,30 @@ class TestFitSummary:
         assert summary["T"] == model.T_
         assert summary["settings_tried"] == len(model.search_)
         assert summary["feature_scaling"] == "rows"
+        assert (summary["extensions"], summary["member_weights"]) == ([], {"plain": 1.0})
+        assert (summary["final_fit_nodes"], summary["validated_before"]) == (31, [])
         json.dumps(summary)
+
+    def test_of_an_extended_model(self):
+        graph, labels = planted(n=120)
+        split = Split(np.arange(30), np.arange(30, 70), np.arange(70, 120))
+        data = Dataset("any", graph, labels, {"s": split})
+        model = self.fitted(data, T=2.0, extensions=["class-offsets", "self-training"])
+        summary = fit_summary(model, data)
+        assert summary["extensions"] == ["self-training", "class-offsets"]
+        assert summary["member_weights"] == model.member_weights_
+        assert list(summary["class_offsets"].values()) == model.class_offsets_.tolist()
+        assert list(summary["class_offsets"]) == ["0", "1", "2"]
+        assert summary["class_offsets_from"] == "40 validation nodes"
+        assert summary["validated_before"] == ["class offsets"]
+        json.dumps(summary)
+
+    def test_extensions_that_were_not_used_get_a_hint(self):
+        graph, labels = planted(kind=None)
+        data = Dataset("any", graph, labels)
+        model = self.fitted(data, T=[1.0, 2.0, 30.0], extensions=["similar-edges", "class-offsets"])
+        (hint,) = fit_summary(model, data)["hints"]
+        assert hint.startswith("similar-edges was not used: it needs features, ")
 
     def test_by_cross_validation(self):
         graph, labels = planted()

@@ -79,11 +79,15 @@ def fit_features_alone(
 ) -> DGCClassifier | None:
     """Refit a model with T = 0, to compare its validation accuracy with that of the features alone.
 
-    Returns None if the graph has no features, or if `model` has no validation accuracy.
+    Extensions and a final fit that includes validation nodes are left out: with T = 0, neither
+    changes the validation accuracy. Returns None if the graph has no features, or if `model` has no
+    validation accuracy.
     """
     if not model.n_features_in_ or model.validation_accuracy_ is None:
         return None
-    alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None)
+    alone: DGCClassifier = clone(model).set_params(
+        T=0.0, K=None, scheme=None, extensions=None, final_fit="train"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fitting `model` gave the same warnings
         return alone.fit(graph, y, train, val, progress=progress)

@@ -38,8 +38,8 @@ def compare(
         str | None,
         typer.Option(
             "--models",
-            help="Comma-separated names, or linear, gnn, tuned, all; by default "
-            "dgc,sgc,features,label-propagation,gcn,gat,appnp. DGC is always included.",
+            help="Comma-separated names, or linear, gnn, tuned, all; by default dgc, dgc-extended, "
+            "sgc, features, label-propagation, gcn, gat, appnp. DGC is always included.",
         ),
     ] = None,
     seeds: Annotated[

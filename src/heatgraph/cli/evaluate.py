@@ -12,6 +12,7 @@ from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
+    from heatgraph.datasets.dataset import Dataset
     from heatgraph.report.metrics import ClassificationMetrics, ClassMetrics
     from heatgraph.tables.from_tables import ReadResult
 
@@ -60,11 +61,8 @@ def evaluate(
             probabilities, classifier.classes_, data.labels[chosen]
         )
     _print_metrics(reporter, metrics, part)
-    trained = 0 if part else sum(len(split.train) for split in data.splits.values())
-    if trained:
-        reporter.print(
-            f"{trained:,} of these are training nodes of the split: --part test leaves them out."
-        )
+    learned = ("train", "val") if classifier.final_fit == "train+val" else ("train",)
+    _print_learned_nodes(reporter, data, [name for name in learned if part in (None, name)])
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
         {
@@ -102,6 +100,17 @@ def _nodes_to_evaluate(result: ReadResult, part: str | None) -> Any:
     if len(chosen) == 0:
         raise InputError(f"--part {part}: no node of that part has a label in {data.name}.")
     return chosen
+
+
+def _print_learned_nodes(reporter: Reporter, data: Dataset, parts: list[str]) -> None:
+    """Tell how many nodes are of parts of the split that the model has learned from."""
+    count = sum(len(getattr(split, part)) for split in data.splits.values() for part in parts)
+    if count:
+        kinds = " or ".join({"train": "training", "val": "validation"}[part] for part in parts)
+        reporter.print(
+            f"{count:,} of these are {kinds} nodes of the split, which a model learns from: "
+            "--part test leaves them out."
+        )
 
 
 def _print_metrics(reporter: Reporter, metrics: ClassificationMetrics, part: str | None) -> None:

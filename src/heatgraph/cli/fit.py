@@ -13,6 +13,9 @@ from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
 
+# Models that the weights and scores of an extended model are the mean of.
+MEMBER_TITLES = {"plain": "DGC", "similar": "similar edges", "student": "self-training"}
+
 
 @options.expand_groups
 def fit(
@@ -31,6 +34,15 @@ def fit(
             help="File to write predictions to: .csv, .tsv, .parquet, or -.",
         ),
     ] = None,
+    final_fit: Annotated[
+        str | None,
+        typer.Option(
+            "--final-fit",
+            help="Nodes that the last fit learns from, after settings are chosen; by default "
+            "train+val if there are validation nodes.",
+            **options.choice(("train", "train+val")),
+        ),
+    ] = None,
     strict: options.Strict = False,
     *,
     columns: options.ColumnOptions,
@@ -41,7 +53,8 @@ def fit(
 ) -> None:
     """Learn from the labelled nodes, choose T from the data, and label every node.
 
-    Settings are chosen on the validation nodes of the split, or by cross-validation.
+    Settings are chosen on the validation nodes of the split, or by cross-validation. The last fit
+    then learns from validation nodes too.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
     from heatgraph.report.summary import fit_summary, neighbours_summary
@@ -62,9 +75,10 @@ def fit(
     from heatgraph.baselines.schemes import fit_features_alone
     from heatgraph.learning.classifier import DGCClassifier
 
-    classifier = DGCClassifier(**parameters)
     data = result.dataset
     train, val, _ = data.partition()
+    parameters["final_fit"] = final_fit or ("train" if val is None else "train+val")
+    classifier = DGCClassifier(**parameters)
     before = reporter.seconds
     with reporter.fit_progress() as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
@@ -123,7 +137,7 @@ def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:
     rows.append(("weight decay", f"{chosen['weight_decay']:.3g}"))
     if chosen["feature_scaling"]:
         rows.append(("feature scaling", chosen["feature_scaling"]))
-    reporter.table(rows, title)
+    reporter.table(rows + _addition_rows(chosen), title)
     for hint in chosen["hints"]:
         reporter.print(hint)
     accuracies = [
@@ -134,11 +148,30 @@ def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:
     if chosen["validation_accuracy"] is not None:
         shown = [(name, f"{value:.1%}") for name, value in accuracies if value is not None]
         reporter.table(shown, f"Accuracy {by}")
+        if chosen["validated_before"]:
+            steps = " and ".join(chosen["validated_before"])
+            reporter.print(f"Measured before {steps} learned from the labels of these nodes.")
     if "test_accuracy" in chosen:
         reporter.table(
             [("with the graph", f"{chosen['test_accuracy']:.1%}")],
             f"Accuracy on {chosen['test_nodes']:,} test nodes",
         )
+
+
+def _addition_rows(chosen: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was added to DGC, and which nodes the last fit learned from, if not training nodes."""
+    rows = []
+    weights, offsets = chosen["member_weights"], chosen["class_offsets"]
+    if len(weights) > 1:
+        parts = [f"{MEMBER_TITLES[name]} {weight:.0%}" for name, weight in weights.items()]
+        rows.append(("mean of", ", ".join(parts)))
+    if offsets is not None:
+        source = f"learned like the temperature from the labels of {chosen['class_offsets_from']}"
+        rows.append(("class offsets", f"{len(offsets)} numbers, {source}"))
+    if chosen["final_fit_nodes"] > chosen["training_nodes"]:
+        learned = f"{chosen['final_fit_nodes']:,} labelled nodes, including validation nodes"
+        rows.append(("final fit", learned))
+    return rows
 
 
 def _path_text(path: Path | None) -> str | None:

@@ -123,6 +123,15 @@ WeightDecay = Annotated[
         "--weight-decay", help="L2 penalty, or comma-separated candidates; by default chosen."
     ),
 ]
+Extensions = Annotated[
+    str,
+    typer.Option(
+        "--extensions",
+        metavar="<names>",
+        help="What to add to DGC where held-out nodes say that it helps: auto, none, or names with "
+        "commas between them: similar-edges, self-training, class-offsets.",
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -268,6 +277,7 @@ class ModelOptions:
     self_loops: SelfLoops = True
     feature_scaling: Scaling = "auto"
     weight_decay: WeightDecay = None
+    extensions: Extensions = "auto"
     seed: Seed = 0
 
     def parameters(self) -> dict[str, Any]:
@@ -286,8 +296,16 @@ class ModelOptions:
             "self_loops": self.self_loops,
             "feature_scaling": self.feature_scaling,
             "weight_decay": parse_candidates(self.weight_decay, "--weight-decay"),
+            "extensions": parse_extensions(self.extensions),
             "random_state": self.seed,
         }
+
+
+@dataclass(frozen=True)
+class SearchOptions(ModelOptions):
+    """The same for a search over T, which is of plain DGC unless extensions are given."""
+
+    extensions: Extensions = "none"
 
 
 @dataclass(frozen=True)
@@ -358,3 +376,20 @@ def parse_candidates(text: str | None, flag: str) -> Any:
             f"{flag} must be a number >= 0, or several, comma-separated. Got {text!r}."
         )
     return values[0] if len(values) == 1 else values
+
+
+def parse_extensions(text: str) -> str | list[str] | None:
+    """The classifier's extensions: "auto", None for "none", or a list of names."""
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    from heatgraph.learning._extensions import EXTENSIONS
+    from heatgraph.tables.columns import did_you_mean
+
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in EXTENSIONS:
+            raise typer.BadParameter(
+                f"--extensions must be auto, none, or some of {', '.join(EXTENSIONS)}, "
+                f"comma-separated. Got {name!r}.{did_you_mean(name, EXTENSIONS)}"
+            )
+    return names

@@ -28,13 +28,13 @@ def tune(
     *,
     columns: options.ColumnOptions,
     labels: options.LabelOptions,
-    settings: options.ModelOptions,
+    settings: options.SearchOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
 ) -> None:
     """Try settings on validation data, and show how accuracy depends on T.
 
-    The test nodes of a split are not used.
+    The test nodes of a split are not used. The model is plain DGC unless --extensions are given.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
     import pyarrow as pa

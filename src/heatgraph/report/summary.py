@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatgraph.datasets.dataset import Dataset
+from heatgraph.learning._extensions import EXTENSIONS, read_extensions
 from heatgraph.learning._labels import Labels
 from heatgraph.learning.neighbours import judge_neighbours, measure_neighbours
 from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
+
+NEEDED_BY_EXTENSIONS = {
+    "similar-edges": "features, a time T > 0, and validation nodes or a search",
+    "self-training": "features, a time T > 0, unlabelled nodes, and validation nodes that the "
+    "final fit does not learn from",
+    "class-offsets": "validation nodes or a search",
+}
 
 
 def read_summary(result: ReadResult) -> dict[str, Any]:
@@ -102,14 +110,44 @@ def fit_summary(
         "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
         "hints": _hints(model),
     }
+    summary |= _additions(model, len(training), 0 if val is None else len(val))
     if score_test and test is not None:
         summary["test_nodes"] = len(test)
         summary["test_accuracy"] = model.score(None, data.labels, test)
     return summary
 
 
+def used_extensions(model: DGCClassifier) -> list[str]:
+    """Extensions of a fitted model, by the names that its parameter takes."""
+    members = model.member_weights_
+    is_used = ("similar" in members, "student" in members, model.class_offsets_ is not None)
+    return [name for name, used in zip(EXTENSIONS, is_used, strict=True) if used]
+
+
+def _additions(model: DGCClassifier, num_train: int, num_val: int) -> dict[str, Any]:
+    """What a model adds to DGC, and which labels it has learned from beside training nodes'."""
+    offsets, learned = model.class_offsets_, model.final_fit_nodes_
+    refitted = learned > num_train
+    # A final fit that includes validation nodes has none left, and works in folds.
+    source = f"{num_val:,} validation nodes"
+    if refitted or not num_val:
+        source = f"{learned:,} nodes by cross-validation"
+    by_class = None
+    if offsets is not None:
+        by_class = dict(zip(map(str, model.classes_.tolist()), offsets.tolist(), strict=True))
+    before = {"class offsets": offsets is not None, "the final fit": refitted}
+    return {
+        "extensions": used_extensions(model),
+        "member_weights": model.member_weights_,
+        "class_offsets": by_class,
+        "class_offsets_from": None if offsets is None else source,
+        "final_fit_nodes": learned,
+        "validated_before": [step for step, is_done in before.items() if is_done],
+    }
+
+
 def _hints(model: DGCClassifier) -> list[str]:
-    """What a user might change about the search."""
+    """What a user might change about the search, and requested extensions that were not used."""
     hints = []
     is_list = not (isinstance(model.T, str) or np.isscalar(model.T))
     if is_list and len(set(model.T)) > 1 and max(model.T) == model.T_:
@@ -117,4 +155,10 @@ def _hints(model: DGCClassifier) -> list[str]:
             f"T = {model.T_:g} is the largest of the candidates: a larger one may be better. Add "
             "larger ones, or leave T to the search."
         )
+    requested = () if model.extensions == "auto" else read_extensions(model.extensions)
+    hints += [
+        f"{name} was not used: it needs {NEEDED_BY_EXTENSIONS[name]}."
+        for name in requested
+        if name not in used_extensions(model)
+    ]
     return hints

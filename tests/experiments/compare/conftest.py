@@ -36,6 +36,8 @@ def jobs(monkeypatch):
     grid = {"weight_decay": [1e-3, 1e-1], "feature_scaling": "none"}
     small = {
         "dgc": lambda _: DGCClassifier(T=[0.0, 2.0], **grid),
+        "dgc-extended": lambda _: DGCClassifier(T=2.0, extensions=["class-offsets"], **grid),
+        "dgc-refit": lambda _: DGCClassifier(T=[0.0, 2.0], final_fit="train+val", **grid),
         "sgc": lambda _: sgc([1, 2], **grid),
         "features": lambda _: features_alone(**grid),
     }

@@ -56,7 +56,11 @@ def test_classes_without_training_nodes_are_always_wrong(data):
 
 @pytest.mark.parametrize(
     "method",
-    [*LINEAR_METHODS, *(pytest.param(name, marks=pytest.mark.torch) for name in MEASURED_NETWORKS)],
+    [
+        *LINEAR_METHODS,
+        "dgc-refit",
+        *(pytest.param(name, marks=pytest.mark.torch) for name in MEASURED_NETWORKS),
+    ],
 )
 def test_measure(method, data, monkeypatch):
     if not METHODS[method].is_installed:
@@ -103,7 +107,25 @@ def test_without_features(data):
     assert measure(Job("dgc", bare), silent)["accuracy"] > 0.4
 
 
-@pytest.mark.parametrize("model", [DGCClassifier(), SIGNClassifier(r=(1, 2))])
+def test_parameters_of_a_model_with_similar_edges_are_counted(data):
+    split, parameters = data.split, []
+    for names in (None, ["similar-edges"], ["class-offsets"]):
+        model = DGCClassifier(T=2.0, weight_decay=1e-2, extensions=names)
+        model.fit(data.graph, data.labels, split.train, split.val)
+        parameters.append(count_parameters(model))
+    d = data.graph.num_features
+    assert parameters == [3 * d + 3, 6 * d + 3, 3 * d + 3]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DGCClassifier(extensions=None),
+        DGCClassifier(),
+        DGCClassifier(final_fit="train+val"),
+        SIGNClassifier(r=(1, 2)),
+    ],
+)
 def test_a_fit_without_search_gives_the_same_model(model, data):
     split = data.split
     fitted = model.fit(data.graph, data.labels, split.train, split.val)

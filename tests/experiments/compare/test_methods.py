@@ -28,8 +28,23 @@ def test_parse_methods():
     assert parse_methods("tuned") == ["dgc", "gcn-tuned", "appnp-tuned"]
     assert set(parse_methods("gnn")) == {"dgc", *GROUPS["gnn"]}
     assert set(parse_methods(DEFAULT_METHODS)) <= set(METHODS)
-    with pytest.raises(InputError, match=r"models are: dgc, sgc, .* Got 'gin'\."):
+    with pytest.raises(InputError, match=r"models are: dgc, dgc-extended, sgc, .* Got 'gin'\."):
         parse_methods("gcn,gin")
+
+
+def test_dgc_is_the_papers_and_beside_it_extended_and_refitted():
+    made = {name: METHODS[name].make("") for name in ("dgc", "dgc-extended", "dgc-refit")}
+    assert [model.extensions for model in made.values()] == [None, "auto", "auto"]
+    assert [model.final_fit for model in made.values()] == ["train", "train", "train+val"]
+    assert parse_methods(DEFAULT_METHODS)[:2] == ["dgc", "dgc-extended"]
+
+
+def test_methods_that_learn_from_validation_nodes_have_a_protocol_of_their_own():
+    refitted = [name for name, method in METHODS.items() if not method.is_comparable]
+    assert refitted == ["dgc-refit"]
+    assert METHODS["dgc-refit"].protocol == "validated, then refitted"
+    assert [name for name, group in GROUPS.items() if "dgc-refit" in group] == ["all"]
+    assert "dgc-refit" not in DEFAULT_METHODS
 
 
 def test_every_network_is_a_method():

@@ -97,6 +97,31 @@ def test_the_protocol_of_tuned_networks(data, store):
     assert "Tuned" not in report_text(replace(comparison, methods=["dgc", "gcn"]), store())
 
 
+def test_variants_of_dgc_are_explained(data, store):
+    comparison, results = Comparison(["dgc", "dgc-extended"], data, data.splits), store()
+    text = report_text(comparison, results)
+    assert "*DGC* is the paper's. *DGC, extended* is the mean of it, " in text
+    assert "an offset for each class from the labels of validation nodes, as temperature" in text
+    assert "third protocol" not in text
+    splits = {"own": replace(data.split, val=np.empty(0, dtype=int))}
+    bare = report_text(replace(comparison, splits=splits), results)
+    assert "from the labels of training nodes held out by cross-validation" in bare
+    assert "extended" not in report_text(replace(comparison, methods=["dgc"]), results)
+
+
+def test_a_refitted_method_is_set_apart(data, store):
+    comparison, results = Comparison(["dgc", "dgc-refit"], data, data.splits), store()
+    run_comparison(comparison, results)
+    text = report_text(comparison, results)
+    assert "*validated, then refitted* (DGC, learned from validation nodes too): settings" in text
+    (row,) = (line for line in text.splitlines() if "| validated, then refitted |" in line)
+    assert row.startswith("| DGC, learned from validation nodes too |")
+    assert row.endswith("| – |")
+    splits = {"own": replace(data.split, val=np.empty(0, dtype=int))}
+    bare = report_text(replace(comparison, splits=splits), results)
+    assert "are then learned from as well; there are none here." in bare
+
+
 def test_noise_is_reported(data, store):
     comparison, results = Comparison(["dgc"], data, data.splits, seeds=2, noise=0.5), store()
     assert run_comparison(comparison, results).completed == 2

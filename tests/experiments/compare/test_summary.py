@@ -47,6 +47,18 @@ def test_several_splits_are_compared_over_splits(data, store):
     assert [row["p_corrected"] for row in rows] == holm_adjusted([row["p"] for row in rows])
 
 
+def test_a_method_with_more_labels_is_not_tested_against_others(data, store):
+    comparison = Comparison(["dgc", "dgc-refit", "features"], data, data.splits)
+    results = store()
+    run_comparison(comparison, results)
+    _, refitted, alone = summarize_methods(comparison, results)
+    assert refitted["runs"] == 1
+    assert refitted["protocol"] == "validated, then refitted"
+    assert [refitted[key] for key in ("difference", "p", "p_corrected")] == [None] * 3
+    # Nor is it one of the tests that p values are adjusted for.
+    assert alone["p"] == alone["p_corrected"]
+
+
 def test_a_method_with_one_of_its_runs_has_no_p(data, store):
     comparison = Comparison(["dgc", "features"], data, comparison_splits(data, 3))
     results = store()

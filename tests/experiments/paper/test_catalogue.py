@@ -61,6 +61,16 @@ def test_the_same_setting_means_the_same_trial_in_all_experiments():
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+def test_dgc_is_the_papers_without_extensions(name):
+    for trial in EXPERIMENTS[name].trials(RunConfig(2)):
+        given = trial.details
+        if given.get("extensions") is not None:
+            # "auto" extends nothing if T or the scheme is given, or with Adam.
+            assert given["extensions"] == "auto"
+            assert given["T"] != "auto" or given["scheme"] or given["solver"] == "adam"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_quick_run_has_no_more_trials(name):
     quick, full = (len(EXPERIMENTS[name].trials(RunConfig(3, quick))) for quick in (True, False))
     assert quick <= full

@@ -30,6 +30,7 @@ from heatgraph.learning._labels import Labels
 from heatgraph.learning.calibration import expected_calibration_error
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.learning.progress import Progress
+from heatgraph.report.summary import used_extensions
 
 Array = npt.NDArray[Any]
 # A graph this small, fitted first, triggers imports and compilation.
@@ -133,8 +134,9 @@ def count_parameters(model: Any) -> int:
     if hasattr(model, "num_parameters_"):
         return int(model.num_parameters_)
     head = getattr(model, "head_", model)
-    learned = [getattr(head, name) for name in ("coef_", "intercept_") if hasattr(head, name)]
-    return int(sum(np.size(values) for values in learned))
+    names = ("coef_", "similar_coef_", "intercept_")
+    learned = [getattr(head, name, None) for name in names]
+    return int(sum(np.size(values) for values in learned if values is not None))
 
 
 def without_search(model: Any) -> Any:
@@ -142,7 +144,9 @@ def without_search(model: Any) -> Any:
     if isinstance(model, TunedGNNClassifier):
         return clone(model.best_)
     if isinstance(model, DGCClassifier):
-        chosen = {"T": "auto", "K": None, "scheme": [model.scheme_]}
+        chosen: dict[str, Any] = {"T": "auto", "K": None, "scheme": [model.scheme_]}
+        # If a scheme is given, extensions="auto" adds nothing.
+        chosen["extensions"] = used_extensions(model) or None
     elif isinstance(model, StackedClassifier):
         chosen = model.setting_
     else:

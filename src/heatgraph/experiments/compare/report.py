@@ -12,7 +12,7 @@ from typing import Any
 from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.baselines.gnn.grid_search import GRIDS
 from heatgraph.experiments.compare.comparison import Comparison
-from heatgraph.experiments.compare.methods import METHODS, TUNED_NETWORKS
+from heatgraph.experiments.compare.methods import METHODS, REFITTED, TUNED_NETWORKS
 from heatgraph.experiments.compare.splits import OWN_SPLIT
 from heatgraph.experiments.compare.summary import summarize_methods
 from heatgraph.experiments.results import ResultStore, runs_table
@@ -94,8 +94,32 @@ def _preface(comparison: Comparison) -> list[Part]:
         f"{graph.num_features:,} features; {splits}, with {len(split.train):,} training, "
         f"{len(split.val):,} validation and {len(split.test):,} test nodes.{noise}",
         f"Two protocols: {protocols} Test nodes are used for evaluation only.",
+        *_variants(comparison.methods, bool(len(split.val))),
         *_tuned_networks(comparison.methods, bool(len(split.val))),
     ]
+
+
+def _variants(methods: Sequence[str], has_val: bool) -> list[Part]:
+    """How the variants of DGC differ from the paper's, if there are any."""
+    held_out = "validation nodes" if has_val else "training nodes held out by cross-validation"
+    told: list[Part] = []
+    if "dgc-extended" in methods:
+        told.append(
+            f"*{METHODS['dgc'].title}* is the paper's. *{METHODS['dgc-extended'].title}* is the "
+            "mean of it, a model with edges between nodes of similar features and, if there are "
+            "validation nodes, a model learned from unlabelled nodes too; and it learns an offset "
+            f"for each class from the labels of {held_out}, as temperature scaling learns one "
+            "number from them."
+        )
+    refitted = [METHODS[name].title for name in methods if not METHODS[name].is_comparable]
+    if refitted:
+        told.append(
+            f"A third protocol, *{REFITTED}* ({', '.join(refitted)}): settings are chosen as by "
+            "*validated* methods, and the labels of validation nodes are then learned from as well"
+            f"{'' if has_val else '; there are none here'}. This is more than the other methods "
+            "learn from, so there is no test against DGC."
+        )
+    return told
 
 
 def _tuned_networks(methods: Sequence[str], has_val: bool) -> list[Part]:

@@ -26,7 +26,7 @@ def summarize_methods(comparison: Comparison, results: ResultStore) -> list[dict
     """A row for every method: mean measures, costs, and the difference from DGC.
 
     Shares are in percent; times are medians over runs, and memory is the maximum. Measures without
-    a run are None.
+    a run are None, and so is the difference of a method that learns from more labels than DGC.
     """
     records = comparison.records(results)
     paired_by_split = len(comparison.splits) > 1
@@ -61,7 +61,7 @@ def _method_row(name: str, records: Mapping[str, Records], paired_by_split: bool
     row["peak_bytes"] = max(peaks, default=None)
     row["parameters"] = max(own.values("parameters"), default=None)
     difference = None
-    if name != REFERENCE:
+    if name != REFERENCE and METHODS[name].is_comparable:
         difference = _difference(own, records[REFERENCE], paired_by_split)
     row["difference"] = 100 * difference.mean if difference else None
     margin = difference.margin if difference else None

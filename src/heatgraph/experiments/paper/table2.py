@@ -33,13 +33,13 @@ VALIDATED: dict[str, SeededFactory] = {
     "SGC": lambda seed: sgc(**ROWS),
     "SGC-PairNorm": lambda seed: PairNormClassifier(**ROWS),
     "SIGN-linear": lambda seed: SIGNClassifier(**ROWS),
-    "DGC": lambda seed: DGCClassifier(**ROWS),
+    "DGC": lambda seed: DGCClassifier(extensions=None, **ROWS),
 }
 # The feature scaling is chosen as well.
 DEFAULTS: dict[str, SeededFactory] = {
     "Features alone": lambda seed: features_alone(),
     "SGC": lambda seed: sgc(),
-    "DGC": lambda seed: DGCClassifier(),
+    "DGC": lambda seed: DGCClassifier(extensions=None),
 }
 # By far the slowest, so it gets few seeds.
 RANDOM_METHODS = ("DeepWalk",)

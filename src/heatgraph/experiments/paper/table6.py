@@ -31,7 +31,7 @@ from heatgraph.report.document import Part, Table
 
 
 def _pubmed_trial(protocol: str, loops: bool, seed: int) -> Trial:
-    model = DGCClassifier(feature_scaling="rows", self_loops=loops)
+    model = DGCClassifier(feature_scaling="rows", self_loops=loops, extensions=None)
     if protocol == "published":
         model = AUTHORS["pubmed"].classifier(seed, self_loops=loops)
 
