@@ -73,7 +73,7 @@ def test_progress(gensim):
     clone(SMALL).fit(GRAPH, LABELS, TRAIN, VAL, progress=calls.append)
     steps = [(call.stage, call.done, call.total) for call in calls]
     assert steps[:2] == [("walks", 0, 1), ("walks", 1, 1)]
-    assert steps[-1] == ("fit", 1, 1)
+    assert steps[-1] == ("fit", 2, 2)
 
 
 def test_errors_are_raised_before_walking(monkeypatch):
