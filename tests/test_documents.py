@@ -33,7 +33,7 @@ def test_the_readme_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(code, names)
     assert names["clf"].score(names["graph"], names["y"]) > 0.8
-    assert names["part"].shape == (500,)
+    assert names["part"].shape == (900,)
     assert (names["again"].predict(names["graph"]) == names["labels"]).all()
     assert names["rows"].shape == (3, 32)
     assert names["grid"].shape == (50, 3, 32)

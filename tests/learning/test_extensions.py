@@ -105,6 +105,7 @@ def test_labels_of_test_nodes_are_never_read():
     assert_array_equal(other.decision_function(), fitted().decision_function())
 
 
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.ShiftWarning")
 def test_other_graphs_get_similar_edges_of_their_own():
     model = fitted()
     half = np.arange(0, 600, 2)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from heatgraph import DGCClassifier, diffuse, load_dataset, make_block_graph
+from heatgraph import DGCClassifier, diffuse, load, load_dataset, make_block_graph
 from heatgraph._io.tensor_file import read_tensors, write_tensors
+from heatgraph.errors import ShiftWarning
 from heatgraph.learning import _shift
 from heatgraph.learning._shift import NUM_LEVELS, GraphProfile, shift_sentence
 
@@ -240,3 +241,40 @@ class TestTensors:
     def test_invalid_content(self, fitted, name, value, message):
         with pytest.raises(ValueError, match=message):
             GraphProfile.from_tensors(fitted.to_tensors() | {f"profile_{name}": value}, 4)
+
+
+# In a classifier
+
+
+def other_blocks(**parameters):
+    return make_block_graph(600, 2400, 3, 10, signal=1.5, seed=4, **parameters)
+
+
+@pytest.fixture(scope="module")
+def fitted_model():
+    data = other_blocks()
+    return DGCClassifier().fit(data.graph, data.labels, data.split.train, data.split.val)
+
+
+def test_a_classifier_warns_of_another_graph(fitted_model):
+    graph = fitted_model.graph_
+    moved = graph.with_features(graph.features + 3 * np.sign(fitted_model.coef_[0]))
+    with pytest.warns(ShiftWarning, match="mostly in its features"):
+        fitted_model.predict(moved)
+
+
+def test_the_fitted_graph_gives_no_warning(fitted_model, tmp_path, recwarn):
+    fitted_model.predict()
+    fitted_model.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    loaded.predict(fitted_model.graph_)
+    half = np.arange(0, 600, 2)
+    loaded.predict_proba(fitted_model.graph_, nodes=half)
+    assert not recwarn.list
+
+
+def test_a_fit_without_held_out_nodes_has_no_profile(recwarn):
+    data = other_blocks()
+    model = DGCClassifier(T=1.0, weight_decay=0.1).fit(data.graph, data.labels)
+    model.predict(data.graph.with_features(data.graph.features + 5))
+    assert not recwarn.list

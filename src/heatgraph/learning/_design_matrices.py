@@ -98,8 +98,11 @@ class DesignMatrix(ABC):
         """Residuals (G, W, C, n) times A, of shape (G, W, C, r)."""
 
     @abstractmethod
-    def preconditioner(self, decay: Array) -> Preconditioner:
-        """The preconditioner for weight decays (G, W)."""
+    def preconditioner(self, decay: Array, curvature: float = 0.5) -> Preconditioner:
+        """The preconditioner for weight decays (G, W).
+
+        P is close to curvature A^T A / n + weight_decay I; with 1/2, that bounds the Hessian.
+        """
 
 
 @dataclass(frozen=True)
@@ -198,9 +201,9 @@ class OrthogonalMatrix(DesignMatrix):
     def gradient(self, residuals: Array) -> Array:
         return _batched_matmul(residuals, self.Z)
 
-    def preconditioner(self, decay: Array) -> DiagonalPreconditioner:
+    def preconditioner(self, decay: Array, curvature: float = 0.5) -> DiagonalPreconditioner:
         squares = self.squared_norms[:, np.newaxis]
-        bound = squares / (2 * self.Z.shape[1]) + decay[..., np.newaxis]
+        bound = curvature * squares / self.Z.shape[1] + decay[..., np.newaxis]
         inverse = np.minimum(_reciprocal_or_zero(bound), LARGEST)
         trace = (squares * inverse).sum(axis=2)
         return DiagonalPreconditioner(inverse[:, :, np.newaxis].astype(self.dtype), trace)
@@ -242,14 +245,14 @@ class LowRankPreconditioner(Preconditioner):
 class _ManyNodes(DesignMatrix):
     """A design matrix of one feature set, with a low-rank preconditioner."""
 
-    def preconditioner(self, decay: Array) -> LowRankPreconditioner:
+    def preconditioner(self, decay: Array, curvature: float = 0.5) -> LowRankPreconditioner:
         _, n, r = self.shape
         eigenvalues, U = self._largest_eigenvalues(SKETCH_RANK)
-        curvature = eigenvalues / (2 * n) + decay[0, :, np.newaxis]
+        inside = curvature * eigenvalues / n + decay[0, :, np.newaxis]
         # Outside of the subspace, rounding must not make P^-1 indefinite.
         rounding = 16 * float(np.finfo(self.dtype).eps)
-        smallest = np.maximum(curvature[:, -1:], rounding * curvature[:, :1])
-        inverse, rest = (np.minimum(_reciprocal_or_zero(c), LARGEST) for c in (curvature, smallest))
+        smallest = np.maximum(inside[:, -1:], rounding * inside[:, :1])
+        inverse, rest = (np.minimum(_reciprocal_or_zero(c), LARGEST) for c in (inside, smallest))
         if len(eigenvalues) == r:
             rest[:] = 0
         outside = (r - len(eigenvalues)) * eigenvalues[-1]

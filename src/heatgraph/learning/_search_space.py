@@ -150,6 +150,13 @@ class SearchSpace:
             (setting.learning_rate,),
         )
 
+    def at(self, setting: Setting) -> SearchSpace:
+        """The space in which weight decay alone is left to choose, if it was."""
+        return replace(
+            SearchSpace.of_setting(setting),
+            weight_decays=None if self.weight_decays is None else (setting.weight_decay,),
+        )
+
     def resolve_scalings(self, default: str) -> SearchSpace:
         """Replace "auto" by the scalings that a search compares where `default` suits the features.
 

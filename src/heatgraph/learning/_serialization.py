@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
 from heatgraph.learning._search_space import Setting
+from heatgraph.learning._shift import GraphProfile
 from heatgraph.learning.scaling import Scaling
 from heatgraph.schemes import Scheme, scheme_from_record, scheme_record
 
@@ -54,6 +55,8 @@ class FittedModel:
     search: list[dict[str, Any]]
     member_weights: dict[str, float]
     class_offsets: Array | None
+    final_fit_nodes: int
+    profile: GraphProfile | None = None
 
 
 def to_json_value(value: Any) -> Any:
@@ -150,11 +153,14 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "search": {key: [record[key] for record in model.search] for key in SEARCH_COLUMNS},
         "member_weights": model.member_weights,
         "class_offsets": to_json_value(model.class_offsets),
+        "final_fit_nodes": model.final_fit_nodes,
         "versions": _versions(),
     }
     tensors = {"Theta": model.coef.T, "bias": model.intercept, **model.scaling.to_tensors()}
     if model.similar_coef is not None:
         tensors["similar_Theta"] = model.similar_coef.T
+    if model.profile is not None:
+        tensors |= model.profile.to_tensors()
     return content, tensors
 
 
@@ -214,6 +220,8 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         search=[dict(zip(SEARCH_COLUMNS, row, strict=True)) for row in rows],
         member_weights={str(name): float(weight) for name, weight in members.items()},
         class_offsets=offsets,
+        final_fit_nodes=int(content.get("final_fit_nodes", 0)),
+        profile=GraphProfile.from_tensors(tensors, C),
     )
 
 

@@ -173,12 +173,32 @@ class NodeClassificationTask:
     def scores(self, setting: Setting, fit: SoftmaxFit) -> Array:
         """Scores (n, C) of all nodes."""
         _, graph = self.scale_features(setting.feature_scaling)
-        X, columns = graph.features, fit.Theta
-        if sp.issparse(X):
-            columns = sparse_times_dense(X, columns, self.engine["n_threads"])
-        elif X is not None:
-            columns = X.astype(self.dtype, copy=False) @ columns
+        columns = self.undiffused(setting, fit.Theta)
         return self.diffuse(graph.with_features(columns), setting) + fit.bias
+
+    def undiffused(self, setting: Setting, Theta: Array) -> Array:
+        """The columns X Theta (n, C)."""
+        _, graph = self.scale_features(setting.feature_scaling)
+        X = graph.features
+        if X is None:
+            return Theta
+        if sp.issparse(X):
+            return sparse_times_dense(X, Theta, self.engine["n_threads"])
+        return np.asarray(X.astype(self.dtype, copy=False) @ Theta)
+
+    def with_validation_nodes(self) -> NodeClassificationTask:
+        """The task of learning from training and validation nodes together."""
+        assert self.val is not None
+        assert self.val_codes is not None
+        known = self.val_codes >= 0
+        return replace(
+            self,
+            train=np.concatenate([self.train, self.val[known]]),
+            codes=np.concatenate([self.codes, self.val_codes[known]]),
+            val=None,
+            val_codes=None,
+            _scaled={},
+        )
 
     def with_scaled_graph(self, name: str, graph: Graph) -> NodeClassificationTask:
         """The same task on another graph of the same nodes, whose features are scaled already."""

@@ -27,7 +27,13 @@ from sklearn.utils.validation import check_is_fitted
 from heatgraph._arguments import positive_integer
 from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
-from heatgraph.errors import ConvergenceWarning, InputError, StabilityWarning, warn
+from heatgraph.errors import (
+    ConvergenceWarning,
+    InputError,
+    ShiftWarning,
+    StabilityWarning,
+    warn,
+)
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._extensions import EXTENSIONS, ExtendedModel, extend, read_extensions
 from heatgraph.learning._labels import Labels, training_nodes
@@ -40,6 +46,7 @@ from heatgraph.learning._serialization import (
     model_file_errors,
     serialize_model,
 )
+from heatgraph.learning._shift import GraphProfile, shift_sentence
 from heatgraph.learning._similar_nodes import (
     is_affordable,
     remember_similar_edges,
@@ -56,6 +63,7 @@ Array = npt.NDArray[Any]
 
 # The kind of content that a model file declares in its header.
 KIND = "DGCClassifier"
+FINAL_FITS = ("train", "train+val")
 
 
 class DGCClassifier(NodeClassifier):
@@ -109,6 +117,11 @@ class DGCClassifier(NodeClassifier):
         (between nodes of similar features), "self-training" (on unlabelled nodes; only with
         validation nodes), "class-offsets" (a number for each class, learned from held-out labels).
         "auto" tries all of them if T is "auto" and the solver "lbfgs"; None is plain DGC.
+    final_fit : {"train", "train+val"}
+        Nodes that the last fit learns from. With "train+val", settings are chosen on validation
+        nodes, T and the scaling are kept, weight decay is chosen again by cross-validation on all
+        labelled nodes, and the model learns from all of them. More labels are more accurate, but
+        such a model must not be compared with others that did not see them.
 
     Attributes
     ----------
@@ -132,8 +145,11 @@ class DGCClassifier(NodeClassifier):
         Every evaluated setting, with its accuracy and log-loss on held-out nodes; empty if there
         was nothing to choose. ``pandas.DataFrame(clf.search_)`` makes a table of it.
     validation_accuracy_ : float or None
-        Accuracy of the settings in use on validation nodes, or out of fold, without class offsets;
-        None if there were neither.
+        Accuracy of the settings in use on validation nodes, or out of fold; None if there were
+        neither. It is measured before class offsets are learned from these nodes, and before a
+        final fit that includes them.
+    final_fit_nodes_ : int
+        Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
         Only if the graph names its features. Graphs to predict on must then have the same names.
     graph_ : Graph
@@ -188,6 +204,7 @@ class DGCClassifier(NodeClassifier):
         calibrate: Any = "auto",
         dtype: Any = "float32",
         extensions: Any = "auto",
+        final_fit: Literal["train", "train+val"] = "train",
     ) -> None:
         self.T = T
         self.K = K
@@ -205,6 +222,7 @@ class DGCClassifier(NodeClassifier):
         self.calibrate = calibrate
         self.dtype = dtype
         self.extensions = extensions
+        self.final_fit = final_fit
 
     def fit(
         self,
@@ -235,8 +253,33 @@ class DGCClassifier(NodeClassifier):
         space = space.resolve_scalings(default_scaling(graph.features, task.train))
         setting = space.single_setting()
         outcome = SearchOutcome(setting, []) if setting else search(task, space, progress)
-        setting = outcome.setting
         stage = StageProgress(progress, "fit", 2)
+        names = self._extensions_to_try(task, space, outcome.setting)
+        fitted = self._learn(task, outcome, names, classes)
+        stage.report(1)
+        if task.val is not None and self.final_fit == "train+val":
+            task = task.with_validation_nodes()
+            outcome = search(task, space.at(outcome.setting))
+            names = self._extensions_to_try(task, space, outcome.setting)
+            fitted = replace(
+                self._learn(task, outcome, names, classes),
+                validation_accuracy=fitted.validation_accuracy,
+                search=fitted.search,
+            )
+        self.graph_ = graph
+        self._set_fitted(fitted)
+        stage.report(2)
+        return self
+
+    def _learn(
+        self,
+        task: NodeClassificationTask,
+        outcome: SearchOutcome,
+        names: tuple[str, ...],
+        classes: Array,
+    ) -> FittedModel:
+        """Fit a chosen setting to all training nodes, extend it, and calibrate it."""
+        graph, setting = task.graph, outcome.setting
         scaling, fit = task.fit(setting, outcome.rows)
         if not fit.converged:
             warn(
@@ -244,39 +287,35 @@ class DGCClassifier(NodeClassifier):
                 "the optimum is very far away or does not exist. Choose a larger weight_decay.",
                 ConvergenceWarning,
             )
-        stage.report(1)
         model = ExtendedModel.of_fit(fit)
         held_out = self._held_out(task, outcome, fit)
-        names = self._extensions_to_try(task, space, setting) if held_out else ()
         if held_out and {"similar-edges", "self-training"} & set(names):
             model, held_out = self._extend(task, setting, fit, held_out, names)
-        self.graph_ = graph
-        self._set_fitted(
-            FittedModel(
-                parameters=self.get_params(deep=False),
-                classes=classes,
-                setting=setting,
-                scaling=scaling,
-                coef=model.Theta.T,
-                similar_coef=None if model.similar is None else model.similar.T,
-                intercept=model.bias,
-                converged=model.converged,
-                temperature=1.0,
-                num_features=graph.num_features,
-                feature_names=graph.feature_names,
-                nodes_digest=_nodes_digest(graph),
-                validation_accuracy=None,
-                search=[result.record() for result in outcome.results],
-                member_weights=model.shares,
-                class_offsets=None,
-            )
-        )
         if model.graph is not None:
             remember_similar_edges(graph, scaling, model.graph)
-        if held_out:
-            self._validate_and_calibrate(*held_out, "class-offsets" in names)
-        stage.report(2)
-        return self
+        fitted = FittedModel(
+            parameters=self.get_params(deep=False),
+            classes=classes,
+            setting=setting,
+            scaling=scaling,
+            coef=model.Theta.T,
+            similar_coef=None if model.similar is None else model.similar.T,
+            intercept=model.bias,
+            converged=model.converged,
+            temperature=1.0,
+            num_features=graph.num_features,
+            feature_names=graph.feature_names,
+            nodes_digest=_nodes_digest(graph),
+            validation_accuracy=None,
+            search=[result.record() for result in outcome.results],
+            member_weights=model.shares,
+            class_offsets=None,
+            final_fit_nodes=len(task.train),
+        )
+        if held_out is None:
+            return fitted
+        fitted = replace(fitted, profile=_graph_profile(task, setting, model))
+        return self._calibrate(fitted, *held_out, "class-offsets" in names)
 
     def _held_out(
         self, task: NodeClassificationTask, outcome: SearchOutcome, fit: SoftmaxFit
@@ -337,18 +376,23 @@ class DGCClassifier(NodeClassifier):
         )
         return model, (model.held_out, held_out[1])
 
-    def _validate_and_calibrate(self, scores: Array, codes: Array, uses_offsets: bool) -> None:
-        """Set validation accuracy, class offsets and temperature, from scores of held-out nodes."""
+    def _calibrate(
+        self, fitted: FittedModel, scores: Array, codes: Array, uses_offsets: bool
+    ) -> FittedModel:
+        """Add validation accuracy, class offsets and temperature, from scores of held-out nodes."""
         # With one node per class, no fold has the class that it holds out: all codes are -1.
         if (codes >= 0).any():
-            self.validation_accuracy_ = float((scores.argmax(axis=1) == codes).mean())
+            accuracy = float((scores.argmax(axis=1) == codes).mean())
+            fitted = replace(fitted, validation_accuracy=accuracy)
         if uses_offsets:
             temperature = best_temperature(scores, codes)
-            self.class_offsets_ = temperature * best_offsets(scores, codes, temperature)
-            self.intercept_ = (self.intercept_ + self.class_offsets_).astype(self.coef_.dtype)
-            scores = scores + self.class_offsets_
+            offsets = temperature * best_offsets(scores, codes, temperature)
+            intercept = (fitted.intercept + offsets).astype(fitted.intercept.dtype)
+            fitted = replace(fitted, intercept=intercept, class_offsets=offsets)
+            scores = scores + offsets
         if self.calibrate:
-            self.temperature_ = best_temperature(scores, codes)
+            fitted = replace(fitted, temperature=best_temperature(scores, codes))
+        return fitted
 
     def explain(
         self, node: int, label: Any = None, top: int = 10, graph: Graph | None = None
@@ -425,6 +469,9 @@ class DGCClassifier(NodeClassifier):
             raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
         if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
             raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
+        if self.final_fit not in FINAL_FITS:
+            listed = " or ".join(map(repr, FINAL_FITS))
+            raise InputError(f"final_fit must be {listed}. Got {self.final_fit!r}.")
         names = read_extensions(self.extensions)
         if names and self.extensions != "auto" and self.solver != "lbfgs":
             raise InputError("extensions need solver='lbfgs'. Got solver='adam'.")
@@ -463,6 +510,8 @@ class DGCClassifier(NodeClassifier):
         self.intercept_ = fitted.intercept
         self.member_weights_ = fitted.member_weights
         self.class_offsets_ = fitted.class_offsets
+        self.final_fit_nodes_ = fitted.final_fit_nodes
+        self._profile = fitted.profile
         self.converged_ = fitted.converged
         self.temperature_ = fitted.temperature
         self.search_ = fitted.search
@@ -479,9 +528,22 @@ class DGCClassifier(NodeClassifier):
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
         scores = np.tile(self.intercept_, (graph.num_nodes, 1))
-        for diffused, coef in self._terms(graph):
-            scores += self._diffused(diffused.with_features(self._undiffused(graph, coef)))
+        for on, coef in self._terms(graph):
+            undiffused = self._undiffused(graph, coef)
+            diffused = self._diffused(on.with_features(undiffused))
+            if on is graph:
+                self._warn_of_shift(graph, undiffused, diffused)
+            scores += diffused
         return scores if nodes is None else scores[nodes]
+
+    def _warn_of_shift(self, graph: Graph, undiffused: Array, diffused: Array) -> None:
+        """Warn if a graph differs from the one that was fitted."""
+        if self._profile is None or graph is getattr(self, "graph_", None):
+            return
+        other = GraphProfile.measure(graph.degrees, undiffused, diffused)
+        sentence = shift_sentence(self._profile, other)
+        if sentence is not None:
+            warn(sentence, ShiftWarning)
 
     def _terms(self, graph: Graph) -> list[tuple[Graph, Array]]:
         """Graphs on which features diffuse, each with the weights (C, d) of its term."""
@@ -573,6 +635,8 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         search=classifier.search_,
         member_weights=classifier.member_weights_,
         class_offsets=classifier.class_offsets_,
+        final_fit_nodes=classifier.final_fit_nodes_,
+        profile=classifier._profile,
     )
 
 
@@ -585,6 +649,16 @@ def from_fitted_model(fitted: FittedModel) -> DGCClassifier:
     check_engine(**classifier._engine())
     classifier._set_fitted(fitted)
     return classifier
+
+
+def _graph_profile(
+    task: NodeClassificationTask, setting: Setting, model: ExtendedModel
+) -> GraphProfile:
+    """The profile of the fitted graph, as the plain term of a model sees it."""
+    _, graph = task.scale_features(setting.feature_scaling)
+    undiffused = task.undiffused(setting, model.Theta)
+    diffused = task.diffuse(graph.with_features(undiffused), setting)
+    return GraphProfile.measure(task.graph.degrees, undiffused, diffused)
 
 
 def _nodes_digest(graph: Graph) -> str | None:
