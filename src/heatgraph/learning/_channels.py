@@ -59,7 +59,7 @@ HEAT = "heat"
 HOPS = {"features": 0, "neighbours": 1, "links": 1, "two-hop-links": 2}
 LINKS = ("links", "two-hop-links")
 # Sets that are compared, the first of which is DGC.
-SETS = (
+SETS: tuple[tuple[str, ...], ...] = (
     (HEAT,),
     ("features",),
     (HEAT, "features"),
@@ -152,7 +152,7 @@ def channel_rows(name: str, W: sp.csr_array, X: Any, nodes: Indices, n_threads: 
 
 def candidate_sets(graph: Graph, setting: Setting) -> list[tuple[str, ...]]:
     """The sets to compare on a graph, heat alone first."""
-    left_out = set()
+    left_out: set[str] = set()
     if graph.features is None:
         left_out |= {"features", "neighbours"}
     # Every path of two edges is an entry of W W at most.
@@ -201,19 +201,13 @@ class _Comparison:
         )
         error = standard_error(float(accuracies.max()), m)
         weights = np.exp((accuracies - accuracies.max()) / error).sum(axis=1)
-        best = int(weights.argmax())
-        if best == 0:
-            return None
+        best = 1 + int(weights[1:].argmax())
         decays = [self._plateau_decay(place, accuracies[place]) for place in (0, best)]
         by_heat, by_best = (
             self._evaluator(np.array([place])).held_out_scores("softmax", decay, 1.0)
             for place, decay in zip((0, best), decays, strict=True)
         )
-        heat_is_right, best_is_right = (
-            scores.argmax(axis=1) == codes for scores, codes in (by_heat, by_best)
-        )
-        gain = (int(best_is_right.sum()) - int(heat_is_right.sum())) / m
-        if gain <= np.sqrt((heat_is_right != best_is_right).sum()) / m:
+        if not is_clearly_better(by_best[0], by_heat[0], by_best[1]):
             return None
         # As in a search, the penalty keeps its weight relative to the sum of the losses.
         weight_decay = decays[1] * self.folds.num_fold_train / len(self.task.train)
@@ -235,6 +229,13 @@ class _Comparison:
             task.regression,
             task.engine["n_threads"],
         )
+
+
+def is_clearly_better(scores: Array, others: Array, codes: Indices) -> bool:
+    """Whether scores (m, C) are more accurate than others by more than the standard error."""
+    is_right, other_is_right = (found.argmax(axis=1) == codes for found in (scores, others))
+    gain = int(is_right.sum()) - int(other_is_right.sum())
+    return bool(gain > np.sqrt((is_right != other_is_right).sum()))
 
 
 def _sampled_grams(

@@ -237,12 +237,14 @@ def _read_channels(
 ) -> dict[str, Array]:
     """Weights (C, p_c) of channels by name; those of features have the given shape transposed."""
     d, C = shape
-    prefixed = [name for name in tensors if name.startswith(CHANNEL)]
-    channels = {name.removeprefix(CHANNEL): tensors[name] for name in sorted(prefixed)}
+    found = {n.removeprefix(CHANNEL): T for n, T in tensors.items() if n.startswith(CHANNEL)}
+    allowed = [name for name in HOPS if has_features or name in LINKS]
+    if not found.keys() <= set(allowed):
+        raise ValueError(f"channels must be among {allowed}, not {sorted(found)}")
+    # In the order in which scores add them up.
+    channels = {name: found[name] for name in allowed if name in found}
     num_nodes = None if has_features else d
     for name, Theta in channels.items():
-        if name not in HOPS or (name not in LINKS and not has_features):
-            raise ValueError(f"the model cannot have a channel {name!r}")
         rows = d
         if name in LINKS:
             # All channels of links have a row for each node.
