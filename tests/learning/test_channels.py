@@ -21,6 +21,7 @@ from heatgraph.learning._channels import (
     candidate_sets,
     channel_row,
     channel_rows,
+    fit_channels,
     fit_set,
     is_clearly_better,
     mean_operator,
@@ -281,15 +282,18 @@ def test_bits_do_not_depend_on_threads():
 
 
 def test_candidates_depend_on_features_time_and_size(monkeypatch):
-    graph = DIFFERING.graph
-    assert len(candidate_sets(graph, SETTING)) == len(_channels.SETS)
-    bare = candidate_sets(graph.with_features(None), SETTING)
-    assert bare == [("heat",), ("links",), ("links", "two-hop-links")]
-    still = candidate_sets(graph, replace(SETTING, scheme=hg.Heat(0.0)))
+    task = task_of(DIFFERING)
+    assert len(candidate_sets(task, SETTING)) == len(_channels.SETS)
+    bare = task_of(DIFFERING, graph=DIFFERING.graph.with_features(None))
+    assert candidate_sets(bare, SETTING) == [("heat",), ("links",), ("links", "two-hop-links")]
+    still = candidate_sets(task, replace(SETTING, scheme=hg.Heat(0.0)))
     assert all(not {"heat", "features"} <= set(names) for names in still)
     assert ("features",) not in still
     monkeypatch.setattr(_channels, "MAX_TWO_HOP_ENTRIES", 10)
-    assert all("two-hop-links" not in names for names in candidate_sets(graph, SETTING))
+    assert all("two-hop-links" not in names for names in candidate_sets(task, SETTING))
+    monkeypatch.setattr(_channels, "MAX_LINK_WEIGHTS", 10)
+    assert all("links" not in names for names in candidate_sets(task, SETTING))
+    assert fit_channels(bare, SETTING) is None
 
 
 def test_given_weight_decays_are_kept():

@@ -76,8 +76,9 @@ SETS: tuple[tuple[str, ...], ...] = (
 CLEARLY_AGREEING = 0.4
 # Nodes on which sets are compared.
 COMPARING = SampleSize(600, 0.01)
-# Two-hop links are left out if W W could have more entries than this.
-MAX_TWO_HOP_ENTRIES = 20_000_000
+# Links are left out if their weights, one per node and class, are more than this, and two-hop links
+# if W W could have more entries.
+MAX_LINK_WEIGHTS, MAX_TWO_HOP_ENTRIES = 20_000_000, 20_000_000
 # Entries of the dense block of rows by which sparse rows are multiplied at a time.
 BLOCK_ENTRIES = 1 << 22
 
@@ -117,7 +118,8 @@ def mean_operator(graph: Graph, dtype: np.dtype[Any]) -> sp.csr_array:
         A.eliminate_zeros()
     degrees = np.asarray(A.sum(axis=1)).ravel()
     inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-    return sp.csr_array(sp.diags_array(inverse) @ A).astype(dtype)
+    A.data *= np.repeat(inverse, np.diff(A.indptr))
+    return A.astype(dtype)
 
 
 def apply_channel(name: str, W: sp.csr_array, columns: Array, n_threads: int | None) -> Array:
@@ -150,11 +152,13 @@ def channel_rows(name: str, W: sp.csr_array, X: Any, nodes: Indices, n_threads: 
     return sparse_times_dense(rows, X.astype(W.dtype, copy=False), n_threads)
 
 
-def candidate_sets(graph: Graph, setting: Setting) -> list[tuple[str, ...]]:
-    """The sets to compare on a graph, heat alone first."""
-    left_out: set[str] = set()
+def candidate_sets(task: NodeClassificationTask, setting: Setting) -> list[tuple[str, ...]]:
+    """The sets to compare for a task, heat alone first."""
+    graph, left_out = task.graph, set[str]()
     if graph.features is None:
         left_out |= {"features", "neighbours"}
+    if graph.num_nodes * task.num_classes > MAX_LINK_WEIGHTS:
+        left_out |= set(LINKS)
     # Every path of two edges is an entry of W W at most.
     if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MAX_TWO_HOP_ENTRIES:
         left_out |= {"two-hop-links"}
@@ -167,8 +171,8 @@ def candidate_sets(graph: Graph, setting: Setting) -> list[tuple[str, ...]]:
 def fit_channels(task: NodeClassificationTask, setting: Setting) -> ChannelModel | None:
     """The most accurate set of channels, fitted; None if that is heat alone, or not clearly not."""
     with SingleBlasThread():
-        sets = candidate_sets(task.graph, setting)
-        chosen = _Comparison(task, setting, sets).choose()
+        sets = candidate_sets(task, setting)
+        chosen = _Comparison(task, setting, sets).choose() if len(sets) > 1 else None
         if chosen is None:
             return None
         names, weight_decay, held_out = chosen
@@ -241,7 +245,11 @@ def is_clearly_better(scores: Array, others: Array, codes: Indices) -> bool:
 def _sampled_grams(
     task: NodeClassificationTask, setting: Setting, names: Sequence[str], folds: Folds
 ) -> dict[str, Array]:
-    """Gram matrices (R, L) of each block at the nodes of folds, with a mean square of 1."""
+    """Gram matrices (R, L) of each block at the nodes of folds, with a mean square of 1.
+
+    Scales and the means of standardised features are those of all sampled training nodes. A search
+    centres each fold anew, but it may have a handful of nodes, and channels have dozens.
+    """
     _, graph = task.scale_features(setting.feature_scaling)
     n_threads, L = task.engine["n_threads"], folds.num_train_nodes
     W = mean_operator(graph, task.dtype)
