@@ -15,7 +15,8 @@ mean of members with weights exp((accuracy - best) / standard error), those of `
 held-out nodes: a member that is clearly worse counts for nothing. The mean of linear models is
 linear, so explanations stay exact, and predictions take one diffusion of C columns per graph.
 
-Where neighbours differ, channels (`heatgraph.learning._channels`) may take the members' place.
+Where neighbours differ, models of channels (`heatgraph.learning._channel_models`) may
+take the members' place.
 
 Class offsets (`heatgraph.learning.calibration`) are then added to the bias. They learn C numbers
 from the labels of held-out nodes, as the temperature learns one.
@@ -33,7 +34,8 @@ import scipy.special
 
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
-from heatgraph.learning._channels import HEAT, ChannelModel
+from heatgraph.learning._channel_models import ChannelModel
+from heatgraph.learning._channels import HEAT
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._selection_rule import standard_error
 from heatgraph.learning._similar_nodes import add_similar_edges

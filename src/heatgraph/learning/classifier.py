@@ -37,16 +37,12 @@ from heatgraph.errors import (
     warn,
 )
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning._channels import (
-    HEAT,
-    LINKS,
-    apply_channel,
-    channel_row,
+from heatgraph.learning._channel_models import (
     channel_scores,
     fit_channels,
-    mean_operator,
     neighbours_may_differ,
 )
+from heatgraph.learning._channels import HEAT, LINKS, apply_channel, channel_row, mean_operator
 from heatgraph.learning._extensions import EXTENSIONS, ExtendedModel, extend, read_extensions
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
@@ -458,15 +454,12 @@ class DGCClassifier(NodeClassifier):
             weights = coef.astype(np.float64)
             terms.append((row, weights))
             scores = scores + row @ self._undiffused(graph, weights)
-        by_link = np.zeros((len(bias), graph.num_nodes))
+        links: list[tuple[Array, Array]] = []
         for name, coef in self.channel_coefs_.items():
             row, weights = channel_row(name, graph, int(node)), coef.astype(np.float64)
-            if name in LINKS:
-                by_link += row * weights
-                scores = scores + weights @ row
-                continue
-            terms.append((row, weights))
-            scores = scores + row @ self._undiffused(graph, weights)
+            is_link = name in LINKS
+            (links if is_link else terms).append((row, weights))
+            scores = scores + row @ (weights.T if is_link else self._undiffused(graph, weights))
         c = int(scores.argmax()) if label is None else classes.index(label)
 
         def of_class(values: Array) -> Array:
@@ -482,7 +475,7 @@ class DGCClassifier(NodeClassifier):
             bias=float(of_class(bias)),
             probability=float(scipy.special.softmax(scores / self.temperature_)[c]),
             top=positive_integer(top, "top"),
-            by_link=of_class(by_link) if set(LINKS) & set(self.channel_coefs_) else None,
+            links=[(row, of_class(weights)) for row, weights in links],
         )
 
     def save(self, path: str | Path) -> None:
@@ -634,11 +627,11 @@ class DGCClassifier(NodeClassifier):
                 f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
             )
         links = set(LINKS) & set(self.channel_coefs_)
-        if links:
+        if not self.n_features_in_:
+            self._check_nodes(graph, self.coef_.shape[1], "without features")
+        elif links:
             num_nodes = self.channel_coefs_[links.pop()].shape[1]
             self._check_nodes(graph, num_nodes, "with channels of links", LINKS_REMEDY)
-        elif not self.n_features_in_:
-            self._check_nodes(graph, self.coef_.shape[1], "without features")
         return graph
 
     def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:

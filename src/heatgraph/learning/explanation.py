@@ -17,6 +17,7 @@ Without features each node is its own feature, x_uj = [u = j], and there are sha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,12 +108,12 @@ def explain(
     bias: float,
     probability: float,
     top: int,
-    by_link: Floats | None = None,
+    links: Sequence[tuple[Floats, Floats]] = (),
 ) -> Explanation:
     """Decompose a score into shares of the nodes and features of a graph.
 
     `terms` are the node's row (n,) of r(S) and the weights (d,) of the score, for each graph on
-    which features diffuse and each channel of features. `by_link` (n,) are the shares of links.
+    which features diffuse and each channel of features; `links` likewise, with weights (n,).
     """
     names = graph.names
     feature_names = np.array(graph.feature_names or range(graph.num_features), dtype=object)
@@ -121,7 +122,9 @@ def explain(
         by_feature, pairs = None, _no_pairs()
     else:
         by_node, by_feature, pairs = _shares(graph.features, scaling, terms, top)
-    if by_link is not None:
+    by_link = None
+    if links:
+        by_link = np.sum([row * theta for row, theta in links], axis=0)
         by_node = by_node + by_link
     return Explanation(
         node=names[node : node + 1].tolist()[0],
