@@ -16,9 +16,10 @@ the features.
                     nodes or few features, because an eigendecomposition is cubic in either
 `RowMatrix`         dense or sparse rows as they are
 `DiffusedMatrix`    [r(S) X, 1] at some nodes, as two products that are not multiplied out
+`JoinedMatrix`      several of the last two side by side
 ==================  ================================================================================
 
-The last two are for one feature set and many nodes. P is then exact on the subspace that a
+The last three are for one feature set and many nodes. P is then exact on the subspace that a
 randomized Nystrom approximation finds to be the most important one (`LowRankPreconditioner`).
 
 Conventions
@@ -33,6 +34,7 @@ run over contiguous memory.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -428,6 +430,48 @@ class DiffusedMatrix(_ManyNodes):
         gradient[:, :-1] = sparse_times_dense(self._transposed, diffused, self.n_threads).T
         gradient[:, -1] = flat.sum(axis=1)
         return gradient.reshape(1, W, C, -1)
+
+
+@dataclass(frozen=True)
+class JoinedMatrix(_ManyNodes):
+    """[Z_1 / s_1, ..., Z_k / s_k, 1] for design matrices [Z_c, 1] of the same n nodes."""
+
+    blocks: tuple[DesignMatrix, ...]
+    scales: tuple[float, ...]
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        """The first column of each block, and the column of the bias."""
+        return [0, *itertools.accumulate(block.shape[2] - 1 for block in self.blocks)]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return 1, self.blocks[0].shape[1], self.bounds[-1] + 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.blocks[0].dtype
+
+    def scores(self, weights: Array) -> Array:
+        _, W, C, _ = weights.shape
+        scores = np.repeat(weights[..., -1:], self.shape[1], axis=-1)
+        columns = itertools.pairwise(self.bounds)
+        for block, scale, (start, stop) in zip(self.blocks, self.scales, columns, strict=True):
+            part = np.zeros((1, W, C, stop - start + 1), dtype=self.dtype)
+            part[..., :-1] = weights[..., start:stop]
+            part /= self.dtype.type(scale)
+            scores += block.scores(part)
+        return scores
+
+    def gradient(self, residuals: Array) -> Array:
+        _, W, C, _ = residuals.shape
+        gradient = np.empty((1, W, C, self.shape[2]), dtype=self.dtype)
+        columns = itertools.pairwise(self.bounds)
+        for block, scale, (start, stop) in zip(self.blocks, self.scales, columns, strict=True):
+            part = block.gradient(residuals)
+            gradient[..., start:stop] = part[..., :-1] / self.dtype.type(scale)
+            gradient[..., -1] = part[..., -1]
+        return gradient
 
 
 def nystrom_approximation(

@@ -15,6 +15,9 @@ mean of members with weights exp((accuracy - best) / standard error), those of `
 held-out nodes: a member that is clearly worse counts for nothing. The mean of linear models is
 linear, so explanations stay exact, and predictions take one diffusion of C columns per graph.
 
+Where neighbours differ, models of channels (`heatgraph.learning._channel_models`) may
+take the members' place.
+
 Class offsets (`heatgraph.learning.calibration`) are then added to the bias. They learn C numbers
 from the labels of held-out nodes, as the temperature learns one.
 """
@@ -22,7 +25,7 @@ from the labels of held-out nodes, as the temperature learns one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,8 @@ from heatgraph._engine.chebyshev import chebyshev_series
 from heatgraph._engine.ranges import product_work
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
+from heatgraph.learning._channel_models import ChannelModel
+from heatgraph.learning._channels import HEAT
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._selection_rule import standard_error
 from heatgraph.learning._similar_nodes import NUM_SIMILAR, add_similar_edges
@@ -45,7 +50,7 @@ Indices = npt.NDArray[np.int64]
 # Scores (m, C) of held-out nodes by a setting fitted to a task, given the scores (n, C) of all.
 HeldOutScores = Callable[[NodeClassificationTask, Setting, Array], Array]
 
-EXTENSIONS = ("similar-edges", "self-training", "class-offsets")
+EXTENSIONS = ("similar-edges", "self-training", "class-offsets", "channels")
 # Total weight of pseudo-labelled nodes in self-training, beside 1 for the labelled ones, and how
 # many of them are drawn.
 STUDENT_WEIGHT, MAX_PSEUDO_LABELS = 3.0, 3000
@@ -82,6 +87,7 @@ class ExtendedModel:
 
     `similar` is None without a second graph, and `graph` the one with edges between similar nodes.
     `shares` are the members' weights by name, and `held_out` (m, C) scores of held-out nodes.
+    `channels` are the weights (p_c, C) of channels other than heat, whose weights are Theta.
     """
 
     Theta: Array
@@ -91,12 +97,22 @@ class ExtendedModel:
     held_out: Array
     similar: Array | None = None
     graph: Graph | None = None
+    channels: dict[str, Array] = field(default_factory=dict)
 
     @classmethod
     def of_fit(cls, fit: SoftmaxFit) -> ExtendedModel:
         """The plain fit alone."""
         nobody = np.empty((0, fit.Theta.shape[1]))
         return cls(fit.Theta, fit.bias, fit.converged, {"plain": 1.0}, nobody)
+
+    @classmethod
+    def of_channels(cls, model: ChannelModel, num_columns: int) -> ExtendedModel:
+        """A model of channels; Theta (num_columns, C) is zero if heat is not among them."""
+        C, dtype = len(model.bias), model.bias.dtype
+        Theta = model.Thetas.get(HEAT, np.zeros((num_columns, C), dtype=dtype))
+        others = {name: part for name, part in model.Thetas.items() if name != HEAT}
+        shares, nobody = {"channels": 1.0}, np.empty((0, C))
+        return cls(Theta, model.bias, model.converged, shares, nobody, channels=others)
 
 
 def read_extensions(value: Any) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class _Search:
     ) -> None:
         self.task, self.space = task, space
         self.head: Head = "softmax" if task.regression.solver == "lbfgs" else "adam"
-        self.folds = _hold_out(task, DECIDING)
+        self.folds = hold_out(task, DECIDING)
         self.results: list[ValidationResult] = []
         self.progress = _SearchProgress(progress)
 
@@ -145,7 +145,7 @@ class _Search:
         families, combinations = self.space.families, self.space.combinations()
         if len(families) * len(combinations) == 1:
             return families[0], combinations[0]
-        folds = _hold_out(self.task, SCREENING)
+        folds = hold_out(self.task, SCREENING)
         pairs = len(families) * len(combinations) * len(SCREENED_TIMES)
         self.progress.expect(diffused=pairs, evaluated=pairs)
         results = []
@@ -380,7 +380,7 @@ class _Search:
             yield schemes[start : start + size]
 
 
-def _hold_out(task: NodeClassificationTask, size: SampleSize) -> Folds:
+def hold_out(task: NodeClassificationTask, size: SampleSize) -> Folds:
     """The folds of a task, sampled to a size."""
     if task.val is None or task.val_codes is None:
         return Folds.hold_out_training(task.train, task.codes, size, task.seed)

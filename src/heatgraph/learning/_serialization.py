@@ -11,7 +11,7 @@ import contextlib
 import platform
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
+from heatgraph.learning._channels import HOPS, LINKS
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._shift import GraphProfile
 from heatgraph.learning.scaling import Scaling
@@ -29,6 +30,8 @@ Array = npt.NDArray[Any]
 # Columns of the table of a search.
 SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
                   "learning_rate", "accuracy", "log_loss", "head")  # fmt: skip
+# What names of tensors with the weights of a channel begin with.
+CHANNEL = "channel_"
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class FittedModel:
     """All that a fitted `DGCClassifier` consists of, except the graph.
 
     `parameters` are constructor arguments, `coef` and `similar_coef` are (C, d), `intercept` and
-    `class_offsets` (C,), and `nodes_digest` identifies the nodes of a model without features.
+    `class_offsets` (C,), `channel_coefs` (C, p_c) by name, and `nodes_digest` identifies the nodes
+    of a model that knows them by position.
     """
 
     parameters: dict[str, Any]
@@ -57,6 +61,7 @@ class FittedModel:
     class_offsets: Array | None
     final_fit_nodes: int
     profile: GraphProfile | None = None
+    channel_coefs: dict[str, Array] = field(default_factory=dict)
 
 
 def to_json_value(value: Any) -> Any:
@@ -159,6 +164,7 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
     tensors = {"Theta": model.coef.T, "bias": model.intercept, **model.scaling.to_tensors()}
     if model.similar_coef is not None:
         tensors["similar_Theta"] = model.similar_coef.T
+    tensors |= {CHANNEL + name: coef.T for name, coef in model.channel_coefs.items()}
     if model.profile is not None:
         tensors |= model.profile.to_tensors()
     return content, tensors
@@ -222,7 +228,29 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         class_offsets=offsets,
         final_fit_nodes=int(content.get("final_fit_nodes", 0)),
         profile=GraphProfile.from_tensors(tensors, C),
+        channel_coefs=_read_channels(tensors, (d, C), num_features > 0),
     )
+
+
+def _read_channels(
+    tensors: dict[str, Array], shape: tuple[int, int], has_features: bool
+) -> dict[str, Array]:
+    """Weights (C, p_c) of channels by name; those of features have the given shape transposed."""
+    d, C = shape
+    found = {n.removeprefix(CHANNEL): T for n, T in tensors.items() if n.startswith(CHANNEL)}
+    allowed = [name for name in HOPS if has_features or name in LINKS]
+    if not found.keys() <= set(allowed):
+        raise ValueError(f"channels must be among {allowed}, not {sorted(found)}")
+    # In the order in which scores add them up.
+    channels = {name: found[name] for name in allowed if name in found}
+    num_nodes = None if has_features else d
+    for name, Theta in channels.items():
+        rows = d
+        if name in LINKS:
+            # All channels of links have a row for each node.
+            rows = num_nodes = len(Theta) if num_nodes is None else num_nodes
+        _check_finite_floats(Theta, (rows, C), CHANNEL + name)
+    return {name: Theta.T for name, Theta in channels.items()}
 
 
 def _check_finite_floats(tensor: Array, shape: tuple[int, ...], name: str) -> None:

@@ -117,7 +117,7 @@ class NodeClassificationTask:
             if few and uses_kernel_gram(graph, [setting.scheme], len(self.train)):
                 return self._fit_kernel_gram(graph, setting)
             if not few and self._uses_operator(setting):
-                design = self._operator(graph, setting)
+                design = self.operator(graph, setting)
                 return self.regression.fit_design(design, *problem, self.sample_weight)
         if rows is None:
             rows = self.diffuse(graph, setting, rows=self.train)
@@ -159,7 +159,8 @@ class NodeClassificationTask:
         by_rows = min(p, L) * diffusing + columns * DENSE_COST * L * p
         return bool(by_operator < by_rows)
 
-    def _operator(self, graph: Graph, setting: Setting) -> DiffusedMatrix:
+    def operator(self, graph: Graph, setting: Setting) -> DiffusedMatrix:
+        """Diffused features of the training nodes, never multiplied out."""
         X = graph.features
         if X is None:
             X = sp.eye_array(graph.num_nodes, format="csr")

@@ -6,7 +6,8 @@ Theta, b by softmax regression. Predicting diffuses the C columns X Theta, which
 associativity and is much cheaper.
 
 Extensions (`heatgraph.learning._extensions`) add a term r(S') X Theta' on a graph with further
-edges, learn from unlabelled nodes, and correct the bias by class offsets.
+edges, learn from unlabelled nodes, and correct the bias by class offsets. Where neighbours differ,
+they add, or put in its place, terms of other features (`heatgraph.learning._channels`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +37,12 @@ from heatgraph.errors import (
     warn,
 )
 from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.learning._channel_models import (
+    channel_scores,
+    fit_channels,
+    neighbours_may_differ,
+)
+from heatgraph.learning._channels import HEAT, LINKS, apply_channel, channel_row, mean_operator
 from heatgraph.learning._extensions import (
     EXTENSIONS,
     ExtendedModel,
@@ -70,6 +78,7 @@ Array = npt.NDArray[Any]
 # The kind of content that a model file declares in its header.
 KIND = "DGCClassifier"
 FINAL_FITS = ("train", "train+val")
+LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list without 'channels'."
 
 
 class DGCClassifier(NodeClassifier):
@@ -121,8 +130,11 @@ class DGCClassifier(NodeClassifier):
     extensions : "auto", None, or names
         What to add to the paper's DGC where held-out nodes say that it helps: "similar-edges"
         (between nodes of similar features), "self-training" (on unlabelled nodes; only with
-        validation nodes), "class-offsets" (a number for each class, learned from held-out labels).
-        "auto" tries all of them if T is "auto" and the solver "lbfgs"; None is plain DGC.
+        validation nodes), "class-offsets" (a number for each class, learned from held-out labels),
+        "channels" (features of nodes themselves, of their neighbours, and rows of the adjacency,
+        where labelled neighbours do not clearly agree; in place of the first two). "auto" tries
+        all of them if T is "auto" and the solver "lbfgs", but channels only if `weight_decay` is
+        "auto" too; None is plain DGC.
     final_fit : {"train", "train+val"}
         Nodes that the last fit learns from. With "train+val", settings are chosen on validation
         nodes, T and the scaling are kept, weight decay is chosen again by cross-validation on all
@@ -142,7 +154,12 @@ class DGCClassifier(NodeClassifier):
         Weights of features that diffuse with edges between similar nodes.
     member_weights_ : dict
         Weights of the linear models that `coef_` and `similar_coef_` are the mean of: "plain",
-        "similar" and "student".
+        "similar" and "student"; or 1 for "channels".
+    channel_coefs_ : dict of arrays of shape (C, d) or (C, n)
+        Weights of channels by name: "features" and "neighbours" (d columns), "links" and
+        "two-hop-links" (a column for each node; such a model labels no other nodes). Empty for
+        models without channels. With channels, `coef_` are the weights of diffused features, zeros
+        if these are not used, and `weight_decay_` is that of blocks scaled to a mean square of 1.
     class_offsets_ : array of shape (C,), or None
         What was learned for each class from held-out labels; `intercept_` includes it.
     temperature_ : float
@@ -189,6 +206,7 @@ class DGCClassifier(NodeClassifier):
 
     intercept_: Array
     similar_coef_: Array | None
+    channel_coefs_: dict[str, Array]
     class_offsets_: Array | None
     validation_accuracy_: float | None
 
@@ -295,7 +313,14 @@ class DGCClassifier(NodeClassifier):
             )
         model = ExtendedModel.of_fit(fit)
         held_out = self._held_out(task, outcome, fit)
-        if held_out and {"similar-edges", "self-training"} & set(names):
+        channels = fit_channels(task, setting) if "channels" in names else None
+        if channels is not None:
+            setting = replace(setting, weight_decay=channels.weight_decay)
+            model = ExtendedModel.of_channels(channels, len(fit.Theta))
+            held_out = channels.held_out
+            if task.val is not None and task.val_codes is not None:
+                held_out = channel_scores(task, setting, channels)[task.val], task.val_codes
+        elif held_out and {"similar-edges", "self-training"} & set(names):
             model, held_out = self._extend(task, setting, fit, held_out, names)
         if model.graph is not None:
             remember_similar_edges(graph, scaling, model.graph)
@@ -306,12 +331,13 @@ class DGCClassifier(NodeClassifier):
             scaling=scaling,
             coef=model.Theta.T,
             similar_coef=None if model.similar is None else model.similar.T,
+            channel_coefs={name: Theta.T for name, Theta in model.channels.items()},
             intercept=model.bias,
             converged=model.converged,
             temperature=1.0,
             num_features=graph.num_features,
             feature_names=graph.feature_names,
-            nodes_digest=_nodes_digest(graph),
+            nodes_digest=_nodes_digest(graph) if _knows_nodes(graph, model.channels) else None,
             validation_accuracy=None,
             search=[result.record() for result in outcome.results],
             member_weights=model.shares,
@@ -320,7 +346,8 @@ class DGCClassifier(NodeClassifier):
         )
         if held_out is None:
             return fitted
-        fitted = replace(fitted, profile=_graph_profile(task, setting, model))
+        if channels is None or HEAT in channels.Thetas:
+            fitted = replace(fitted, profile=_graph_profile(task, setting, model))
         return self._calibrate(fitted, *held_out, "class-offsets" in names)
 
     def _held_out(
@@ -347,11 +374,15 @@ class DGCClassifier(NodeClassifier):
                 names -= {"similar-edges"}
             if not is_student_affordable(task, setting):
                 names -= {"self-training"}
+            if space.weight_decays is not None:
+                names -= {"channels"}
         if task.val is None:
             names -= {"self-training"}
+        if "channels" in names and not neighbours_may_differ(task):
+            names -= {"channels"}
         # Without features, nodes are not similar; without diffusion, further edges change nothing.
         if graph.features is None or setting.T == 0 or len(graph.indices) == 0:
-            names &= {"class-offsets"}
+            names &= {"class-offsets", "channels"}
         return tuple(name for name in EXTENSIONS if name in names)
 
     def _extend(
@@ -433,22 +464,28 @@ class DGCClassifier(NodeClassifier):
             weights = coef.astype(np.float64)
             terms.append((row, weights))
             scores = scores + row @ self._undiffused(graph, weights)
+        links: list[tuple[Array, Array]] = []
+        for name, coef in self.channel_coefs_.items():
+            row, weights = channel_row(name, graph, int(node)), coef.astype(np.float64)
+            is_link = name in LINKS
+            (links if is_link else terms).append((row, weights))
+            scores = scores + row @ (weights.T if is_link else self._undiffused(graph, weights))
         c = int(scores.argmax()) if label is None else classes.index(label)
-        b, score = bias[c], scores[c]
-        parts = [(row, weights[c]) for row, weights in terms]
-        if len(classes) == 2:
-            b, score = (part[c] - part[1 - c] for part in (bias, scores))
-            parts = [(row, weights[c] - weights[1 - c]) for row, weights in terms]
+
+        def of_class(values: Array) -> Array:
+            return np.asarray(values[c] - values[1 - c] if len(classes) == 2 else values[c])
+
         return explain(
             graph,
             self.scaling_,
-            parts,
+            [(row, of_class(weights)) for row, weights in terms],
             node=int(node),
             label=classes[c],
-            score=float(score),
-            bias=float(b),
+            score=float(of_class(scores)),
+            bias=float(of_class(bias)),
             probability=float(scipy.special.softmax(scores / self.temperature_)[c]),
             top=positive_integer(top, "top"),
+            links=[(row, of_class(weights)) for row, weights in links],
         )
 
     def save(self, path: str | Path) -> None:
@@ -517,6 +554,7 @@ class DGCClassifier(NodeClassifier):
         self.scaling_ = fitted.scaling
         self.coef_ = fitted.coef
         self.similar_coef_ = fitted.similar_coef
+        self.channel_coefs_ = fitted.channel_coefs
         self.intercept_ = fitted.intercept
         self.member_weights_ = fitted.member_weights
         self.class_offsets_ = fitted.class_offsets
@@ -534,7 +572,7 @@ class DGCClassifier(NodeClassifier):
             del self.feature_names_in_
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
-        """Scores (m, C): the columns X Theta, diffused, and the bias."""
+        """Scores (m, C): the columns X Theta, diffused, those of channels, and the bias."""
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
         scores = np.tile(self.intercept_, (graph.num_nodes, 1))
@@ -544,6 +582,11 @@ class DGCClassifier(NodeClassifier):
             if on is graph:
                 self._warn_of_shift(graph, undiffused, diffused)
             scores += diffused
+        if self.channel_coefs_:
+            W = mean_operator(graph, scores.dtype)
+            for name, coef in self.channel_coefs_.items():
+                columns = coef.T if name in LINKS else self._undiffused(graph, coef)
+                scores += apply_channel(name, W, columns, self.n_threads)
         return scores if nodes is None else scores[nodes]
 
     def _warn_of_shift(self, graph: Graph, undiffused: Array, diffused: Array) -> None:
@@ -558,6 +601,8 @@ class DGCClassifier(NodeClassifier):
     def _terms(self, graph: Graph) -> list[tuple[Graph, Array]]:
         """Graphs on which features diffuse, each with the weights (C, d) of its term."""
         terms = [(graph, self.coef_)]
+        if self.channel_coefs_ and not self.coef_.any():
+            terms = []
         if self.similar_coef_ is not None:
             similar = with_similar_edges(graph, self.scaling_, self.n_threads)
             terms.append((similar, self.similar_coef_))
@@ -591,20 +636,24 @@ class DGCClassifier(NodeClassifier):
                 "the graph's features must be those that the model was fitted with, in their "
                 f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
             )
+        links = set(LINKS) & set(self.channel_coefs_)
         if not self.n_features_in_:
-            self._check_nodes(graph)
+            self._check_nodes(graph, self.coef_.shape[1], "without features")
+        elif links:
+            num_nodes = self.channel_coefs_[links.pop()].shape[1]
+            self._check_nodes(graph, num_nodes, "with channels of links", LINKS_REMEDY)
         return graph
 
-    def _check_nodes(self, graph: Graph) -> None:
+    def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:
         found = f"one of {graph.num_nodes:,} nodes"
-        if graph.num_nodes == self.coef_.shape[1]:
+        if graph.num_nodes == num_nodes:
             digests = self._nodes_digest, _nodes_digest(graph)
             if None in digests or digests[0] == digests[1]:
                 return
             found = "as many, but with other ids or in another order"
         raise InputError(
-            "the model was fitted without features, so it knows nodes by position only: it "
-            f"labels the graph of {self.coef_.shape[1]:,} nodes that it was fitted on. Got {found}."
+            f"the model was fitted {how}, so it knows nodes by position only: it labels the graph "
+            f"of {num_nodes:,} nodes that it was fitted on. Got {found}.{remedy}"
         )
 
 
@@ -635,6 +684,7 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         scaling=classifier.scaling_,
         coef=classifier.coef_,
         similar_coef=classifier.similar_coef_,
+        channel_coefs=classifier.channel_coefs_,
         intercept=classifier.intercept_,
         converged=classifier.converged_,
         temperature=classifier.temperature_,
@@ -671,9 +721,14 @@ def _graph_profile(
     return GraphProfile.measure(task.graph.degrees, undiffused, diffused)
 
 
+def _knows_nodes(graph: Graph, channels: Iterable[str]) -> bool:
+    """Whether a model of a graph knows nodes by position: without features, or by links."""
+    return graph.features is None or not set(LINKS).isdisjoint(channels)
+
+
 def _nodes_digest(graph: Graph) -> str | None:
-    """A hash of the node ids in order, for a graph without features; None without ids."""
-    if graph.features is not None or graph.node_ids is None:
+    """A hash of the node ids in order; None without ids."""
+    if graph.node_ids is None:
         return None
     return hashlib.sha256(json.dumps(graph.node_ids.tolist(), default=repr).encode()).hexdigest()
 

@@ -7,14 +7,18 @@ The score of node v for a class with weights theta and bias b is
 where x are the scaled features. Each term is the share of a pair of source node u and feature j;
 sums over j and over u are the shares of nodes and of features. With the bias, each kind of shares
 adds up to the score. One row of the kernel r(S) is needed, the diffusion of one column. If features
-diffuse on several graphs, each has a kernel and weights, and the shares are sums over graphs.
+diffuse on several graphs, each has a kernel and weights, and the shares are sums over graphs. So
+have channels of features (`heatgraph.learning._channels`), with a unit vector or a row of W as the
+row of their kernel. Channels of links have a weight theta_u for each node, and the shares
+W[v, u] theta_u of nodes alone.
 
 Without features each node is its own feature, x_uj = [u = j], and there are shares of nodes only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,13 +45,18 @@ class Explanation:
     node, label
         The node and the class whose score is explained.
     score, bias : float
-        ``score == bias + node_shares.sum() == bias + feature_shares.sum()``, to rounding.
+        ``score == bias + node_shares.sum()``, and with features also
+        ``score == bias + feature_shares.sum()``, to rounding; plus ``link_shares.sum()`` in the
+        latter if there are some.
     probability : float
     node_shares : array of shape (n,)
+        Those of links included.
     feature_shares : array of shape (d,), or None without features
-    nodes, features, pairs : lists of records
+    link_shares : array of shape (n,), or None
+        What it counts to be linked to each node, if the model has channels of links.
+    nodes, features, pairs, links : lists of records
         The largest shares by magnitude, as dictionaries, largest first; ``pandas.DataFrame(...)``
-        makes a table of each. `pairs` is empty without features.
+        makes a table of each. `pairs` is empty without features, and `links` without their shares.
     """
 
     node: Any
@@ -60,17 +69,26 @@ class Explanation:
     nodes: list[dict[str, Any]]
     features: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
+    link_shares: Floats | None = None
+    links: list[dict[str, Any]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         lines = [
             f"node {self.node} as {self.label!r}: score {self.score:.4f} "
             f"(probability {self.probability:.1%}), bias {self.bias:+.4f}"
         ]
-        parts = {"source nodes": self.nodes, "features": self.features, "pairs": self.pairs}
-        for title, records in parts.items():
+        whole = self.score - self.bias
+        by_links = 0.0 if self.link_shares is None else float(self.link_shares.sum())
+        parts = {
+            "source nodes": (self.nodes, whole),
+            "features": (self.features, whole - by_links),
+            "pairs": (self.pairs, whole - by_links),
+            "links": (self.links, by_links),
+        }
+        for title, (records, total) in parts.items():
             if not records:
                 continue
-            rest = self.score - self.bias - sum(record["share"] for record in records)
+            rest = total - sum(record["share"] for record in records)
             lines.append(f"  {title}")
             for record in records:
                 what = ", ".join(f"{key} {record[key]}" for key in record if key != "share")
@@ -90,11 +108,12 @@ def explain(
     bias: float,
     probability: float,
     top: int,
+    links: Sequence[tuple[Floats, Floats]] = (),
 ) -> Explanation:
     """Decompose a score into shares of the nodes and features of a graph.
 
     `terms` are the node's row (n,) of r(S) and the weights (d,) of the score, for each graph on
-    which features diffuse.
+    which features diffuse and each channel of features; `links` likewise, with weights (n,).
     """
     names = graph.names
     feature_names = np.array(graph.feature_names or range(graph.num_features), dtype=object)
@@ -103,6 +122,10 @@ def explain(
         by_feature, pairs = None, _no_pairs()
     else:
         by_node, by_feature, pairs = _shares(graph.features, scaling, terms, top)
+    by_link = None
+    if links:
+        by_link = np.sum([row * theta for row, theta in links], axis=0)
+        by_node = by_node + by_link
     return Explanation(
         node=names[node : node + 1].tolist()[0],
         label=label,
@@ -114,6 +137,8 @@ def explain(
         nodes=_records(top, by_node, node=names),
         features=[] if by_feature is None else _records(top, by_feature, feature=feature_names),
         pairs=_records(top, pairs[2], node=names[pairs[0]], feature=feature_names[pairs[1]]),
+        link_shares=by_link,
+        links=[] if by_link is None else _records(top, by_link, node=names),
     )
 
 

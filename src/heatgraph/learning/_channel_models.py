@@ -1,0 +1,312 @@
+"""Linear models of channels: which set of them, and the fit to all training nodes.
+
+A few sets of channels (`heatgraph.learning._channels`) are compared with heat alone on held-out
+nodes, by the Gram matrices of their sampled rows: that of a set is the sum over its blocks. Each
+block is divided by the root mean square of its training rows' norms, so that one weight decay
+serves all. A set is taken if it is more accurate than heat, on m held-out nodes, by more than the
+standard error of the difference,
+
+    sqrt(number of nodes on which exactly one of both is right) / m.
+
+Where labelled neighbours clearly agree, nothing is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from heatgraph._engine.threads import SingleBlasThread
+from heatgraph.graph import Graph
+from heatgraph.learning._channels import (
+    HEAT,
+    LINKS,
+    apply_channel,
+    block_gram,
+    channel_rows,
+    mean_operator,
+)
+from heatgraph.learning._design_matrices import (
+    DesignMatrix,
+    JoinedMatrix,
+    OrthogonalMatrix,
+    RowMatrix,
+)
+from heatgraph.learning._evaluation import Evaluator, HeadSettings
+from heatgraph.learning._folds import Folds, SampleSize
+from heatgraph.learning._labelled_features import GramFeatures, RowFeatures, labelled_features
+from heatgraph.learning._search import DIFFUSION_TOLERANCE, RELATIVE_DECAYS, hold_out
+from heatgraph.learning._search_space import Combination, Setting
+from heatgraph.learning._selection_rule import standard_error
+from heatgraph.learning._softmax_regression import FEW_NODES
+from heatgraph.learning._task import NodeClassificationTask
+from heatgraph.learning.neighbours import MIN_LABELLED_EDGES, measure_neighbours
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+
+# Sets that are compared, the first of which is DGC.
+SETS: tuple[tuple[str, ...], ...] = (
+    (HEAT,),
+    ("features",),
+    (HEAT, "features"),
+    ("features", "neighbours"),
+    (HEAT, "features", "neighbours"),
+    ("links",),
+    ("features", "links"),
+    (HEAT, "features", "links"),
+    ("links", "two-hop-links"),
+    ("features", "links", "two-hop-links"),
+)
+# Adjusted homophily of labelled nodes from which on nothing is compared: that of citation graphs is
+# 0.65 and more, and DGC is the most accurate set well below.
+CLEARLY_AGREEING = 0.4
+# Nodes on which sets are compared.
+COMPARING = SampleSize(600, 0.01)
+# Links are left out if their weights, one per node and class, are more than this, and two-hop links
+# if W W could have more entries.
+MAX_LINK_WEIGHTS, MAX_TWO_HOP_ENTRIES = 20_000_000, 20_000_000
+
+
+@dataclass(frozen=True)
+class ChannelModel:
+    """Weights Theta (p_c, C) of each channel of a set, bias (C,), and scores of held-out nodes.
+
+    `held_out` are out-of-fold scores (m, C) and codes (m,), or None with validation nodes.
+    """
+
+    Thetas: dict[str, Array]
+    bias: Array
+    converged: bool
+    weight_decay: float
+    held_out: tuple[Array, Indices] | None = None
+
+
+def neighbours_may_differ(task: NodeClassificationTask) -> bool:
+    """Whether enough edges join labelled nodes, and these do not clearly agree."""
+    codes = np.full(task.graph.num_nodes, -1)
+    codes[task.train] = task.codes
+    if task.val is not None:
+        codes[task.val] = task.val_codes
+    measured = measure_neighbours(task.graph, codes)
+    if measured is None:
+        return False
+    homophily, _ = measured
+    return homophily.edges >= MIN_LABELLED_EDGES and homophily.value < CLEARLY_AGREEING
+
+
+def candidate_sets(task: NodeClassificationTask, setting: Setting) -> list[tuple[str, ...]]:
+    """The sets to compare for a task, heat alone first."""
+    graph, left_out = task.graph, set[str]()
+    if graph.features is None:
+        left_out |= {"features", "neighbours"}
+    if graph.num_nodes * task.num_classes > MAX_LINK_WEIGHTS:
+        left_out |= set(LINKS)
+    # Every path of two edges is an entry of W W at most.
+    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MAX_TWO_HOP_ENTRIES:
+        left_out |= {"two-hop-links"}
+    sets = [names for names in SETS if not left_out & set(names)]
+    if setting.T == 0:  # heat is the features
+        sets = [n for n in sets if n != ("features",) and not {HEAT, "features"} <= set(n)]
+    return sets
+
+
+def fit_channels(task: NodeClassificationTask, setting: Setting) -> ChannelModel | None:
+    """The most accurate set of channels, fitted; None if that is heat alone, or not clearly not."""
+    with SingleBlasThread():
+        sets = candidate_sets(task, setting)
+        chosen = _Comparison(task, setting, sets).choose() if len(sets) > 1 else None
+        if chosen is None:
+            return None
+        names, weight_decay, held_out = chosen
+        return fit_set(task, setting, names, weight_decay, held_out)
+
+
+class _Comparison:
+    """Sets of channels on the nodes of folds, by Gram matrices (M, R, L) of M sets."""
+
+    def __init__(
+        self, task: NodeClassificationTask, setting: Setting, sets: Sequence[tuple[str, ...]]
+    ) -> None:
+        self.task, self.setting, self.sets = task, setting, sets
+        self.folds = hold_out(task, COMPARING)
+        grams = _sampled_grams(task, setting, sorted({n for names in sets for n in names}),
+                               self.folds)  # fmt: skip
+        K = np.stack([np.sum([grams[name] for name in names], axis=0) for names in sets])
+        squares = np.array([float(len(names)) for names in sets])
+        self.features = GramFeatures(K, squares, 8 * float(np.finfo(K.dtype).eps))
+        # Weight decays (M, W) relative to the mean square of a set's rows, as in a search.
+        self.decays = squares[:, np.newaxis] / self.folds.num_fold_train * RELATIVE_DECAYS
+
+    def choose(self) -> tuple[tuple[str, ...], float, tuple[Array, Indices] | None] | None:
+        """The set, weight decay and out-of-fold scores; None if none is better than the first."""
+        m = self.folds.num_held_out
+        settings = HeadSettings(self.decays, np.ones(self.decays.shape[1]))
+        evaluator = self._evaluator(np.arange(len(self.sets)))
+        accuracies, _ = evaluator.evaluate(
+            "softmax", settings, range(len(self.sets)), lambda batch, found: None
+        )
+        error = standard_error(float(accuracies.max()), m)
+        weights = np.exp((accuracies - accuracies.max()) / error).sum(axis=1)
+        best = 1 + int(weights[1:].argmax())
+        decays = [self._plateau_decay(place, accuracies[place]) for place in (0, best)]
+        by_heat, by_best = (
+            self._evaluator(np.array([place])).held_out_scores("softmax", decay, 1.0)
+            for place, decay in zip((0, best), decays, strict=True)
+        )
+        if not is_clearly_better(by_best[0], by_heat[0], by_best[1]):
+            return None
+        # As in a search, the penalty keeps its weight relative to the sum of the losses.
+        weight_decay = decays[1] * self.folds.num_fold_train / len(self.task.train)
+        return self.sets[best], weight_decay, by_best if self.task.val is None else None
+
+    def _plateau_decay(self, place: int, accuracies: Array) -> float:
+        best = float(accuracies.max())
+        weights = np.exp((accuracies - best) / standard_error(best, self.folds.num_held_out))
+        return float(np.exp(weights @ np.log(self.decays[place]) / weights.sum()))
+
+    def _evaluator(self, places: Indices) -> Evaluator:
+        task, setting = self.task, self.setting
+        return Evaluator(
+            Combination(setting.self_loops, setting.feature_scaling),
+            [setting.scheme] * len(places),
+            self.features.select(places),
+            self.folds,
+            task.num_classes,
+            task.regression,
+            task.engine["n_threads"],
+        )
+
+
+def is_clearly_better(scores: Array, others: Array, codes: Indices) -> bool:
+    """Whether scores (m, C) are more accurate than others by more than the standard error."""
+    is_right, other_is_right = (found.argmax(axis=1) == codes for found in (scores, others))
+    gain = int(is_right.sum()) - int(other_is_right.sum())
+    return bool(gain > np.sqrt((is_right != other_is_right).sum()))
+
+
+def _sampled_grams(
+    task: NodeClassificationTask, setting: Setting, names: Sequence[str], folds: Folds
+) -> dict[str, Array]:
+    """Gram matrices (R, L) of each block at the nodes of folds, with a mean square of 1.
+
+    Scales and the means of standardised features are those of all sampled training nodes. A search
+    centres each fold anew, but it may have a handful of nodes, and channels have dozens.
+    """
+    _, graph = task.scale_features(setting.feature_scaling)
+    n_threads, L = task.engine["n_threads"], folds.num_train_nodes
+    W = mean_operator(graph, task.dtype)
+    grams = {}
+    for name in names:
+        if name == HEAT:
+            gram = _heat_gram(task, graph, setting, folds)
+        else:
+            rows = channel_rows(name, W, graph.features, folds.nodes, n_threads)
+            gram = block_gram(rows, L, n_threads)
+        square = float(np.trace(gram[:L], dtype=np.float64)) / L
+        grams[name] = gram / gram.dtype.type(square if square > 0 else 1.0)
+    return grams
+
+
+def _heat_gram(task: NodeClassificationTask, graph: Graph, setting: Setting, folds: Folds) -> Array:
+    tolerance = max(task.engine["tol"], DIFFUSION_TOLERANCE)
+    found = labelled_features(
+        graph, [setting.scheme], folds, setting.self_loops, task.engine | {"tol": tolerance}
+    )
+    if isinstance(found, RowFeatures):
+        return block_gram(found.Z[0], folds.num_train_nodes, task.engine["n_threads"])
+    assert isinstance(found, GramFeatures)
+    return np.asarray(found.K[0])
+
+
+def fit_set(
+    task: NodeClassificationTask,
+    setting: Setting,
+    names: Sequence[str],
+    weight_decay: float,
+    held_out: tuple[Array, Indices] | None = None,
+) -> ChannelModel:
+    """Fit a set of channels to all training nodes."""
+    _, graph = task.scale_features(setting.feature_scaling)
+    W, n_threads = mean_operator(graph, task.dtype), task.engine["n_threads"]
+    is_few = len(task.train) <= FEW_NODES
+    blocks: list[Any] = []
+    scales: list[float] = []
+    for name in names:
+        if name == HEAT and not is_few and not task.fits_rows(setting):
+            blocks.append(task.operator(graph, setting))
+            scales.append(np.sqrt(task.mean_square(setting)) or 1.0)
+            continue
+        if name == HEAT:
+            rows = task.diffuse(graph, setting, rows=task.train)
+        else:
+            rows = channel_rows(name, W, graph.features, task.train, n_threads)
+        scales.append(_root_mean_square(rows))
+        blocks.append(rows if is_few else RowMatrix.from_features(rows, True, n_threads))
+    fit = _fit_few if is_few else _fit_many
+    Thetas, bias, converged = fit(task, blocks, np.array(scales), weight_decay)
+    by_name = {
+        name: np.asarray(Theta / scale).astype(task.dtype)
+        for name, Theta, scale in zip(names, Thetas, scales, strict=True)
+    }
+    return ChannelModel(by_name, bias.astype(task.dtype), converged, weight_decay, held_out)
+
+
+def channel_scores(task: NodeClassificationTask, setting: Setting, model: ChannelModel) -> Array:
+    """Scores (n, C) of all nodes."""
+    _, graph = task.scale_features(setting.feature_scaling)
+    W = mean_operator(graph, task.dtype)
+    scores = np.tile(model.bias, (graph.num_nodes, 1))
+    for name, Theta in model.Thetas.items():
+        columns = Theta if name in LINKS else task.undiffused(setting, Theta)
+        if name == HEAT:
+            scores += task.diffuse(graph.with_features(columns), setting)
+        else:
+            scores += apply_channel(name, W, columns, task.engine["n_threads"])
+    return scores
+
+
+def _root_mean_square(rows: Any) -> float:
+    """The root mean square of the norms of rows, 1 if all are zero."""
+    entries = rows.data if sp.issparse(rows) else rows
+    squares = np.square(entries, dtype=np.float64)
+    return float(np.sqrt(squares.sum() / rows.shape[0])) or 1.0
+
+
+def _fit_few(
+    task: NodeClassificationTask, blocks: Sequence[Any], scales: Array, weight_decay: float
+) -> tuple[list[Array], Array, bool]:
+    """Weights of scaled blocks by dual weights alpha (L, C): Theta_c = Z_c^T alpha / scale."""
+    L, n_threads = len(task.train), task.engine["n_threads"]
+    precise = [block.astype(np.float64) for block in blocks]
+    terms = [
+        block_gram(block, L, n_threads) / scale**2
+        for block, scale in zip(precise, scales, strict=True)
+    ]
+    gram = np.sum(terms, axis=0)[np.newaxis] + 1
+    design = OrthogonalMatrix.from_gram(gram, np.dtype(np.float64))
+    weights, converged = task.regression.minimize(
+        design, task.codes, task.num_classes, weight_decay, task.sample_weight
+    )
+    alpha = design.to_basis(weights)[0, 0].T
+    Thetas = [block.T @ alpha / scale for block, scale in zip(precise, scales, strict=True)]
+    return Thetas, alpha.sum(axis=0), converged
+
+
+def _fit_many(
+    task: NodeClassificationTask,
+    blocks: Sequence[DesignMatrix],
+    scales: Array,
+    weight_decay: float,
+) -> tuple[list[Array], Array, bool]:
+    """Weights of scaled blocks by L-BFGS on a design matrix that joins them."""
+    design = JoinedMatrix(tuple(blocks), tuple(scales.tolist()))
+    fit = task.regression.fit_design(
+        design, task.codes, task.num_classes, weight_decay, task.sample_weight
+    )
+    return np.split(fit.Theta, design.bounds[1:-1]), fit.bias, fit.converged
