@@ -165,6 +165,8 @@ def _addition_rows(chosen: dict[str, Any]) -> list[tuple[str, str]]:
     if len(weights) > 1:
         parts = [f"{MEMBER_TITLES[name]} {weight:.0%}" for name, weight in weights.items()]
         rows.append(("mean of", ", ".join(parts)))
+    if "channels" in chosen["extensions"]:
+        rows.append(("channels", ", ".join(chosen["channels"])))
     if offsets is not None:
         source = f"learned like the temperature from the labels of {chosen['class_offsets_from']}"
         rows.append(("class offsets", f"{len(offsets)} numbers, {source}"))

@@ -21,6 +21,7 @@ NEEDED_BY_EXTENSIONS = {
     "self-training": "features, a time T > 0, unlabelled nodes, and validation nodes that the "
     "final fit does not learn from",
     "class-offsets": "validation nodes or a search",
+    "channels": "labelled neighbours that do not clearly agree, and an advantage on held-out nodes",
 }
 
 
@@ -120,8 +121,13 @@ def fit_summary(
 def used_extensions(model: DGCClassifier) -> list[str]:
     """Extensions of a fitted model, by the names that its parameter takes."""
     members = model.member_weights_
-    is_used = ("similar" in members, "student" in members, model.class_offsets_ is not None)
-    return [name for name, used in zip(EXTENSIONS, is_used, strict=True) if used]
+    is_used = {
+        "similar-edges": "similar" in members,
+        "self-training": "student" in members,
+        "class-offsets": model.class_offsets_ is not None,
+        "channels": bool(model.channel_coefs_),
+    }
+    return [name for name in EXTENSIONS if is_used[name]]
 
 
 def _additions(model: DGCClassifier, num_train: int, num_val: int) -> dict[str, Any]:
@@ -139,6 +145,7 @@ def _additions(model: DGCClassifier, num_train: int, num_val: int) -> dict[str, 
     return {
         "extensions": used_extensions(model),
         "member_weights": model.member_weights_,
+        "channels": ["heat"] * bool(model.coef_.any()) + list(model.channel_coefs_),
         "class_offsets": by_class,
         "class_offsets_from": None if offsets is None else source,
         "final_fit_nodes": learned,
