@@ -129,7 +129,7 @@ Extensions = Annotated[
         "--extensions",
         metavar="<names>",
         help="What to add to DGC where held-out nodes say that it helps: auto, none, or names with "
-        "commas between them: similar-edges, self-training, class-offsets.",
+        "commas between them: similar-edges, self-training, class-offsets, channels.",
     ),
 ]
 Seed = Annotated[
