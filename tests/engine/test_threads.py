@@ -5,10 +5,14 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from heatgraph import Graph, plan
-from heatgraph._engine.threads import SingleBlasThread, WorkerThreads, thread_count
+from heatgraph._engine.threads import (
+    SingleBlasThread,
+    WorkerThreads,
+    _blas_libraries,
+    thread_count,
+)
 from heatgraph.errors import InputError
 
 
@@ -74,9 +78,9 @@ def test_threads_end_with_the_task():
 
 
 def blas_threads():
-    return [
-        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
-    ]
+    """Threads of the libraries that NumPy and SciPy use; torch may have loaded others since."""
+    libraries = _blas_libraries().info()
+    return [library["num_threads"] for library in libraries if library["user_api"] == "blas"]
 
 
 def test_blas_is_limited_until_the_last_thread_exits():
