@@ -12,10 +12,7 @@ they add, or put in its place, terms of other features (`heatgraph.learning._cha
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -30,29 +27,18 @@ from heatgraph._arguments import positive_integer
 from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
 from heatgraph.errors import (
-    ConvergenceWarning,
     InputError,
     ShiftWarning,
     StabilityWarning,
     warn,
 )
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning._channel_models import (
-    channel_scores,
-    fit_channels,
-    neighbours_may_differ,
-)
-from heatgraph.learning._channels import HEAT, LINKS, apply_channel, channel_row, mean_operator
+from heatgraph.learning._channels import LINKS, apply_channel, channel_row, mean_operator
 from heatgraph.learning._extensions import (
-    EXTENSIONS,
-    ExtendedModel,
-    extend,
-    is_student_affordable,
     read_extensions,
 )
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
-from heatgraph.learning._search import SearchOutcome, search
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import (
     FittedModel,
@@ -62,15 +48,13 @@ from heatgraph.learning._serialization import (
 )
 from heatgraph.learning._shift import GraphProfile, shift_sentence
 from heatgraph.learning._similar_nodes import (
-    is_affordable,
-    remember_similar_edges,
     with_similar_edges,
 )
-from heatgraph.learning._softmax_regression import SoftmaxFit, SoftmaxRegression
+from heatgraph.learning._softmax_regression import SoftmaxRegression
 from heatgraph.learning._task import NodeClassificationTask
-from heatgraph.learning.calibration import best_offsets, best_temperature
+from heatgraph.learning._training import Training, nodes_digest
 from heatgraph.learning.explanation import Explanation, explain
-from heatgraph.learning.progress import Progress, StageProgress
+from heatgraph.learning.progress import Progress
 from heatgraph.learning.scaling import default_scaling
 
 Array = npt.NDArray[Any]
@@ -275,165 +259,10 @@ class DGCClassifier(NodeClassifier):
         space = self._search_space()
         task, classes = self._task(graph, y, train, val)
         space = space.resolve_scalings(default_scaling(graph.features, task.train))
-        setting = space.single_setting()
-        outcome = SearchOutcome(setting, []) if setting else search(task, space, progress)
-        stage = StageProgress(progress, "fit", 2)
-        names = self._extensions_to_try(task, space, outcome.setting)
-        fitted = self._learn(task, outcome, names, classes)
-        stage.report(1)
-        if task.val is not None and self.final_fit == "train+val":
-            task = task.with_validation_nodes()
-            outcome = search(task, space.at(outcome.setting))
-            names = self._extensions_to_try(task, space, outcome.setting)
-            fitted = replace(
-                self._learn(task, outcome, names, classes),
-                validation_accuracy=fitted.validation_accuracy,
-                search=fitted.search,
-            )
+        fitted = Training(self.get_params(deep=False)).run(task, space, classes, progress)
         self.graph_ = graph
         self._set_fitted(fitted)
-        stage.report(2)
         return self
-
-    def _learn(
-        self,
-        task: NodeClassificationTask,
-        outcome: SearchOutcome,
-        names: tuple[str, ...],
-        classes: Array,
-    ) -> FittedModel:
-        """Fit a chosen setting to all training nodes, extend it, and calibrate it."""
-        graph, setting = task.graph, outcome.setting
-        scaling, fit = task.fit(setting, outcome.rows)
-        if not fit.converged:
-            warn(
-                f"softmax regression did not converge: with weight_decay={setting.weight_decay:g} "
-                "the optimum is very far away or does not exist. Choose a larger weight_decay.",
-                ConvergenceWarning,
-            )
-        model = ExtendedModel.of_fit(fit)
-        held_out = self._held_out(task, outcome, fit)
-        channels = fit_channels(task, setting) if "channels" in names else None
-        if channels is not None:
-            setting = replace(setting, weight_decay=channels.weight_decay)
-            model = ExtendedModel.of_channels(channels, len(fit.Theta))
-            held_out = channels.held_out
-            if task.val is not None and task.val_codes is not None:
-                held_out = channel_scores(task, setting, channels)[task.val], task.val_codes
-        elif held_out and {"similar-edges", "self-training"} & set(names):
-            model, held_out = self._extend(task, setting, fit, held_out, names)
-        if model.graph is not None:
-            remember_similar_edges(graph, scaling, model.graph)
-        fitted = FittedModel(
-            parameters=self.get_params(deep=False),
-            classes=classes,
-            setting=setting,
-            scaling=scaling,
-            coef=model.Theta.T,
-            similar_coef=None if model.similar is None else model.similar.T,
-            channel_coefs={name: Theta.T for name, Theta in model.channels.items()},
-            intercept=model.bias,
-            converged=model.converged,
-            temperature=1.0,
-            num_features=graph.num_features,
-            feature_names=graph.feature_names,
-            nodes_digest=_nodes_digest(graph) if _knows_nodes(graph, model.channels) else None,
-            validation_accuracy=None,
-            search=[result.record() for result in outcome.results],
-            member_weights=model.shares,
-            class_offsets=None,
-            final_fit_nodes=len(task.train),
-        )
-        if held_out is None:
-            return fitted
-        if channels is None or HEAT in channels.Thetas:
-            fitted = replace(fitted, profile=_graph_profile(task, setting, model))
-        return self._calibrate(fitted, *held_out, "class-offsets" in names)
-
-    def _held_out(
-        self, task: NodeClassificationTask, outcome: SearchOutcome, fit: SoftmaxFit
-    ) -> tuple[Array, Array] | None:
-        """Scores (m, C) and classes (m,) of held-out nodes; None if they are of no use."""
-        if task.val is not None and task.val_codes is not None:
-            return task.scores(outcome.setting, fit)[task.val], task.val_codes
-        is_wanted = self.calibrate != "auto" and self.calibrate
-        is_wanted |= self.extensions != "auto" and bool(read_extensions(self.extensions))
-        if outcome.held_out is None and is_wanted:
-            outcome = search(task, SearchSpace.of_setting(outcome.setting))
-        return outcome.held_out
-
-    def _extensions_to_try(
-        self, task: NodeClassificationTask, space: SearchSpace, setting: Setting
-    ) -> tuple[str, ...]:
-        """Names of the extensions that apply to a task and a setting."""
-        graph, names = task.graph, set(read_extensions(self.extensions))
-        if self.extensions == "auto":
-            if self.solver != "lbfgs" or space.schemes is not None:
-                return ()
-            if graph.features is not None and not is_affordable(graph):
-                names -= {"similar-edges"}
-            if not is_student_affordable(task, setting):
-                names -= {"self-training"}
-            if space.weight_decays is not None:
-                names -= {"channels"}
-        if task.val is None:
-            names -= {"self-training"}
-        if "channels" in names and not neighbours_may_differ(task):
-            names -= {"channels"}
-        # Without features, nodes are not similar; without diffusion, further edges change nothing.
-        if graph.features is None or setting.T == 0 or len(graph.indices) == 0:
-            names &= {"class-offsets", "channels"}
-        return tuple(name for name in EXTENSIONS if name in names)
-
-    def _extend(
-        self,
-        task: NodeClassificationTask,
-        setting: Setting,
-        fit: SoftmaxFit,
-        held_out: tuple[Array, Array],
-        names: tuple[str, ...],
-    ) -> tuple[ExtendedModel, tuple[Array, Array]]:
-        """Average the plain fit with further ones; also returns held-out scores of the mean."""
-
-        def held_out_scores(
-            other: NodeClassificationTask, setting: Setting, scores: Array
-        ) -> Array:
-            if task.val is not None:
-                return np.asarray(scores[task.val])
-            if other is task:
-                return held_out[0]
-            found = search(other, SearchSpace.of_setting(setting)).held_out
-            assert found is not None
-            return found[0]
-
-        model = extend(
-            task,
-            setting,
-            fit,
-            held_out[1],
-            held_out_scores,
-            similar_edges="similar-edges" in names,
-            self_training="self-training" in names,
-        )
-        return model, (model.held_out, held_out[1])
-
-    def _calibrate(
-        self, fitted: FittedModel, scores: Array, codes: Array, uses_offsets: bool
-    ) -> FittedModel:
-        """Add validation accuracy, class offsets and temperature, from scores of held-out nodes."""
-        # With one node per class, no fold has the class that it holds out: all codes are -1.
-        if (codes >= 0).any():
-            accuracy = float((scores.argmax(axis=1) == codes).mean())
-            fitted = replace(fitted, validation_accuracy=accuracy)
-        if uses_offsets:
-            temperature = best_temperature(scores, codes)
-            offsets = temperature * best_offsets(scores, codes, temperature)
-            intercept = (fitted.intercept + offsets).astype(fitted.intercept.dtype)
-            fitted = replace(fitted, intercept=intercept, class_offsets=offsets)
-            scores = scores + offsets
-        if self.calibrate:
-            fitted = replace(fitted, temperature=best_temperature(scores, codes))
-        return fitted
 
     def explain(
         self, node: int, label: Any = None, top: int = 10, graph: Graph | None = None
@@ -647,7 +476,7 @@ class DGCClassifier(NodeClassifier):
     def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:
         found = f"one of {graph.num_nodes:,} nodes"
         if graph.num_nodes == num_nodes:
-            digests = self._nodes_digest, _nodes_digest(graph)
+            digests = self._nodes_digest, nodes_digest(graph)
             if None in digests or digests[0] == digests[1]:
                 return
             found = "as many, but with other ids or in another order"
@@ -709,28 +538,6 @@ def from_fitted_model(fitted: FittedModel) -> DGCClassifier:
     check_engine(**classifier._engine())
     classifier._set_fitted(fitted)
     return classifier
-
-
-def _graph_profile(
-    task: NodeClassificationTask, setting: Setting, model: ExtendedModel
-) -> GraphProfile:
-    """The profile of the fitted graph, as the plain term of a model sees it."""
-    _, graph = task.scale_features(setting.feature_scaling)
-    undiffused = task.undiffused(setting, model.Theta)
-    diffused = task.diffuse(graph.with_features(undiffused), setting)
-    return GraphProfile.measure(task.graph.degrees, undiffused, diffused)
-
-
-def _knows_nodes(graph: Graph, channels: Iterable[str]) -> bool:
-    """Whether a model of a graph knows nodes by position: without features, or by links."""
-    return graph.features is None or not set(LINKS).isdisjoint(channels)
-
-
-def _nodes_digest(graph: Graph) -> str | None:
-    """A hash of the node ids in order; None without ids."""
-    if graph.node_ids is None:
-        return None
-    return hashlib.sha256(json.dumps(graph.node_ids.tolist(), default=repr).encode()).hexdigest()
 
 
 def read_seed(random_state: Any) -> int:
