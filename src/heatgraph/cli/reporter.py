@@ -108,9 +108,14 @@ class Reporter:
         )
         with Progress(*columns, console=self._stderr, transient=True) as bars:
             bar = bars.add_task(task, total=None)
+            stage = task
 
             def update(description: str, done: int, total: int) -> None:
+                nonlocal stage
                 bars.update(bar, description=description, completed=done, total=total)
+                if (now := description.partition(":")[0]) != stage:
+                    stage = now
+                    bars.refresh()  # a stage may be over before the next regular refresh
 
             yield update
 
