@@ -431,3 +431,26 @@ class TestFinalFit:
         assert model.final_fit == "train"
         chosen = json.loads(run(*self.fit("--json")).out)["chosen"]
         assert chosen["final_fit_nodes"] == chosen["training_nodes"] == model.final_fit_nodes_
+
+
+def test_rare_classes(folder, run):
+    done = run(
+        "fit",
+        *TABLES,
+        "--class-weight",
+        "balanced",
+        "--scoring",
+        "f1_macro",
+        "-m",
+        "model.safetensors",
+    )
+    assert done.code == 0
+    model = hg.load(folder / "model.safetensors")
+    assert (model.class_weight, model.scoring) == ("balanced", "f1_macro")
+
+
+@pytest.mark.parametrize("option", ["--class-weight", "--scoring"])
+def test_unknown_weights_and_scores(folder, run, option):
+    done = run("fit", *TABLES, option, "auc")
+    assert done.code == 2
+    assert "'auc' is not one of" in done.err

@@ -1,23 +1,38 @@
 """The rule that picks T and weight decay, on made-up results."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import heatgraph as hg
+from heatgraph.learning import _selection_rule
+from heatgraph.learning._scoring import proportion_error
 from heatgraph.learning._search_space import SearchSpace, Setting
-from heatgraph.learning._selection_rule import (
-    ValidationResult,
-    decay_scale_at,
-    heaviest_group,
-    plateau_center,
-    standard_error,
-)
+from heatgraph.learning._selection_rule import ValidationResult, decay_scale_at
 
 
 def result(T, decay, accuracy, loss=1.0, **setting):
     usual = {"self_loops": True, "feature_scaling": "rows", "learning_rate": 0.2}
     setting = Setting(hg.Heat(T), weight_decay=decay, **(usual | setting))
-    return ValidationResult(setting, 1.0, accuracy, loss)
+    return made_up(setting, 1.0, accuracy, loss)
+
+
+def made_up(setting, scale, accuracy, loss):
+    return ValidationResult(setting, scale, accuracy, np.nan, accuracy, loss)
+
+
+def measured(results, num_held_out):
+    """Results with the standard errors that accuracies have on so many nodes."""
+    return [replace(r, error=float(proportion_error(r.score, num_held_out))) for r in results]
+
+
+def plateau_center(space, group, num_held_out):
+    return _selection_rule.plateau_center(space, measured(group, num_held_out), num_held_out)
+
+
+def heaviest_group(space, results, num_held_out):
+    return _selection_rule.heaviest_group(space, measured(results, num_held_out))
 
 
 def space(**parts):
@@ -37,7 +52,7 @@ def test_the_center_of_a_plateau_is_chosen():
 def test_weight_decay_is_averaged_relative_to_its_scale_at_each_T():
     """Scales of 4 at T = 1 and of 1 at T = 4, and relative weight decays around 1."""
     group = [
-        ValidationResult(Setting(hg.Heat(T), True, "rows", scale * relative, 0.2), scale, 0.8, 1.0)
+        made_up(Setting(hg.Heat(T), True, "rows", scale * relative, 0.2), scale, 0.8, 1.0)
         for T, scale in ((1.0, 4.0), (4.0, 1.0))
         for relative in (0.1, 10.0)
     ]
@@ -65,7 +80,8 @@ def test_candidates_are_chosen_unchanged():
 def test_a_group_is_chosen_by_the_sum_of_its_weights():
     spiky = [result(T, 1.0, a) for T, a in ((1.0, 0.5), (2.0, 0.81), (3.0, 0.5))]
     steady = [result(T, 1.0, 0.8, feature_scaling="idf") for T in (1.0, 2.0, 3.0)]
-    assert heaviest_group(space(), spiky + steady, num_held_out=200) == steady
+    chosen = heaviest_group(space(), spiky + steady, num_held_out=200)
+    assert chosen == measured(steady, 200)
 
 
 def test_perfect_accuracy_has_a_standard_error_too():
@@ -112,14 +128,9 @@ def test_without_other_T_features_alone_are_the_choice():
 
 def test_the_scale_of_weight_decay_is_interpolated():
     group = [
-        ValidationResult(Setting(hg.Heat(T), True, "rows", 1.0, 0.2), scale, 0.8, 1.0)
+        made_up(Setting(hg.Heat(T), True, "rows", 1.0, 0.2), scale, 0.8, 1.0)
         for T, scale in ((0.5, 8.0), (3.5, 2.0))
     ]
     between = Setting(hg.Heat(1.5), True, "rows", 1.0, 0.2)
     assert decay_scale_at(between, group) == pytest.approx(4.0)
     assert decay_scale_at(group[0].setting, group) == pytest.approx(8.0)
-
-
-def test_standard_error():
-    assert standard_error(0.8, 400) == pytest.approx(0.02)
-    assert standard_error(1.0, 10) == standard_error(0.95, 10) > 0

@@ -132,6 +132,22 @@ Extensions = Annotated[
         "commas between them: similar-edges, self-training, class-offsets, channels.",
     ),
 ]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        help="balanced: every class counts as much, however few labelled nodes it has.",
+        **choice(("balanced",)),
+    ),
+]
+Scoring = Annotated[
+    str,
+    typer.Option(
+        "--scoring",
+        help="What settings are chosen by on held-out nodes.",
+        **choice(("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")),
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -278,6 +294,8 @@ class ModelOptions:
     feature_scaling: Scaling = "auto"
     weight_decay: WeightDecay = None
     extensions: Extensions = "auto"
+    class_weight: ClassWeight = None
+    scoring: Scoring = "accuracy"
     seed: Seed = 0
 
     def parameters(self) -> dict[str, Any]:
@@ -297,6 +315,8 @@ class ModelOptions:
             "feature_scaling": self.feature_scaling,
             "weight_decay": parse_candidates(self.weight_decay, "--weight-decay"),
             "extensions": parse_extensions(self.extensions),
+            "class_weight": self.class_weight,
+            "scoring": self.scoring,
             "random_state": self.seed,
         }
 

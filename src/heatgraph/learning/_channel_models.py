@@ -40,9 +40,10 @@ from heatgraph.learning._design_matrices import (
 from heatgraph.learning._evaluation import Evaluator, HeadSettings
 from heatgraph.learning._folds import Folds, SampleSize
 from heatgraph.learning._labelled_features import GramFeatures, RowFeatures, labelled_features
+from heatgraph.learning._scoring import Scoring, accuracy
 from heatgraph.learning._search import DIFFUSION_TOLERANCE, RELATIVE_DECAYS, hold_out
 from heatgraph.learning._search_space import Combination, Setting
-from heatgraph.learning._selection_rule import standard_error
+from heatgraph.learning._selection_rule import standard_error_weights
 from heatgraph.learning._softmax_regression import FEW_NODES
 from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.neighbours import MIN_LABELLED_EDGES, measure_neighbours
@@ -145,29 +146,27 @@ class _Comparison:
 
     def choose(self) -> tuple[tuple[str, ...], float, tuple[Array, Indices] | None] | None:
         """The set, weight decay and out-of-fold scores; None if none is better than the first."""
-        m = self.folds.num_held_out
         settings = HeadSettings(self.decays, np.ones(self.decays.shape[1]))
         evaluator = self._evaluator(np.arange(len(self.sets)))
-        accuracies, _ = evaluator.evaluate(
-            "softmax", settings, range(len(self.sets)), lambda batch, found: None
-        )
-        error = standard_error(float(accuracies.max()), m)
-        weights = np.exp((accuracies - accuracies.max()) / error).sum(axis=1)
+        found = evaluator.evaluate("softmax", settings, range(len(self.sets)), lambda *_: None)
+        weights = standard_error_weights(found.scores, found.errors).sum(axis=1)
         best = 1 + int(weights[1:].argmax())
-        decays = [self._plateau_decay(place, accuracies[place]) for place in (0, best)]
+        decays = [
+            self._plateau_decay(place, found.scores[place], found.errors[place])
+            for place in (0, best)
+        ]
         by_heat, by_best = (
             self._evaluator(np.array([place])).held_out_scores("softmax", decay, 1.0)
             for place, decay in zip((0, best), decays, strict=True)
         )
-        if not is_clearly_better(by_best[0], by_heat[0], by_best[1]):
+        if not is_clearly_better(by_best[0], by_heat[0], by_best[1], self.task.scoring):
             return None
         # As in a search, the penalty keeps its weight relative to the sum of the losses.
         weight_decay = decays[1] * self.folds.num_fold_train / len(self.task.train)
         return self.sets[best], weight_decay, by_best if self.task.val is None else None
 
-    def _plateau_decay(self, place: int, accuracies: Array) -> float:
-        best = float(accuracies.max())
-        weights = np.exp((accuracies - best) / standard_error(best, self.folds.num_held_out))
+    def _plateau_decay(self, place: int, scores: Array, errors: Array) -> float:
+        weights = standard_error_weights(scores, errors)
         return float(np.exp(weights @ np.log(self.decays[place]) / weights.sum()))
 
     def _evaluator(self, places: Indices) -> Evaluator:
@@ -180,11 +179,20 @@ class _Comparison:
             task.num_classes,
             task.regression,
             task.engine["n_threads"],
+            task.scoring,
         )
 
 
-def is_clearly_better(scores: Array, others: Array, codes: Indices) -> bool:
-    """Whether scores (m, C) are more accurate than others by more than the standard error."""
+def is_clearly_better(
+    scores: Array, others: Array, codes: Indices, scoring: Scoring = accuracy
+) -> bool:
+    """Whether scores (m, C) are better than others by more than the standard error.
+
+    For the accuracy, that of the paired difference; for other scorings, that of a score.
+    """
+    if scoring is not accuracy:
+        value, error = scoring(np.stack([others, scores]), codes)
+        return bool(value[1] > value[0] + error[1])
     is_right, other_is_right = (found.argmax(axis=1) == codes for found in (scores, others))
     gain = int(is_right.sum()) - int(other_is_right.sum())
     return bool(gain > np.sqrt((is_right != other_is_right).sum()))

@@ -29,6 +29,7 @@ from heatgraph.learning._design_matrices import OrthogonalMatrix
 from heatgraph.learning._folds import Folds
 from heatgraph.learning._labelled_features import LabelledFeatures, RowFeatures
 from heatgraph.learning._lbfgs import minimize, ridge_weights
+from heatgraph.learning._scoring import Scoring, accuracy
 from heatgraph.learning._search_space import Combination
 from heatgraph.learning._softmax_regression import SoftmaxRegression
 from heatgraph.learning.calibration import log_loss
@@ -45,6 +46,23 @@ SEARCH_TOLERANCE, MAX_ITERATIONS = 1e-2, 100
 BATCH_BYTES, BATCH_SETTINGS = 1 << 19, 8
 # Training nodes of a fold from which on threads pay.
 WORTH_THREADS = 128
+
+
+@dataclass(frozen=True)
+class HeldOutFigures:
+    """Scores of settings (M, W) on held-out nodes, with standard errors; NaN where not evaluated.
+
+    `scores` are what the search maximises; accuracies and log-losses are told beside them.
+    """
+
+    scores: Array
+    errors: Array
+    accuracies: Array
+    losses: Array
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> HeldOutFigures:
+        return cls(*(np.full(shape, np.nan) for _ in range(4)))
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,8 @@ class Evaluator:
     num_classes : int
     regression : SoftmaxRegression
     n_threads : int or None
+    scoring : callable
+        What settings are compared by (`heatgraph.learning._scoring`).
     """
 
     def __init__(
@@ -83,9 +103,10 @@ class Evaluator:
         num_classes: int,
         regression: SoftmaxRegression,
         n_threads: int | None,
+        scoring: Scoring = accuracy,
     ) -> None:
         self.combination, self.schemes = combination, schemes
-        self.features, self.folds = features, folds
+        self.features, self.folds, self.scoring = features, folds, scoring
         self.num_classes, self.regression = num_classes, regression
         # Arrays of fewer nodes are so small that threads would wait for the interpreter's lock.
         self.threads = thread_count(n_threads) if folds.num_fold_train >= WORTH_THREADS else 1
@@ -96,34 +117,37 @@ class Evaluator:
         head: Head,
         settings: HeadSettings,
         places: Sequence[int],
-        on_batch: Callable[[Indices, Array], None],
-    ) -> tuple[Array, Array]:
-        """Accuracies and log-losses (M, W) at some places among the M schemes, NaN at others.
+        on_batch: Callable[[Indices, Array, Array], None],
+    ) -> HeldOutFigures:
+        """Figures (M, W) at some places among the M schemes.
 
-        `on_batch` is called with the places of a batch and its accuracies, from any thread.
+        `on_batch` is called with the places of a batch, its scores and its accuracies, from any
+        thread.
         """
-        accuracies, losses = (np.full(settings.weight_decays.shape, np.nan) for _ in range(2))
+        figures = HeldOutFigures.empty(settings.weight_decays.shape)
+        codes = np.concatenate([self.folds.codes[held_out] for _, held_out in self.folds.folds])
 
         def evaluate(batch: tuple[Indices, slice]) -> None:
-            batch_places, columns = batch
-            chosen = settings.select(batch_places, columns)
-            correct, loss = (np.zeros(chosen.weight_decays.shape) for _ in range(2))
+            places, columns = batch
+            chosen = settings.select(places, columns)
+            by_fold, loss = [], np.zeros(chosen.weight_decays.shape)
             for fold, (_, held_out) in enumerate(self.folds.folds):
-                scores = self._fold_scores(
-                    head, fold, batch_places, chosen, lambda: workers.stopping
-                )
-                codes = self.folds.codes[held_out]
-                correct += (scores.argmax(axis=-1) == codes).sum(axis=-1)
-                loss += log_loss(scores, codes) * len(held_out)
-            accuracies[batch_places, columns] = correct / self.folds.num_held_out
-            losses[batch_places, columns] = loss / self.folds.num_held_out
-            on_batch(batch_places, accuracies[batch_places, columns])
+                found = self._fold_scores(head, fold, places, chosen, lambda: workers.stopping)
+                loss += log_loss(found, self.folds.codes[held_out]) * len(held_out)
+                by_fold.append(found)
+            scores = by_fold[0] if len(by_fold) == 1 else np.concatenate(by_fold, axis=-2)
+            value, error = self.scoring(scores, codes)
+            right = value if self.scoring is accuracy else accuracy(scores, codes)[0]
+            figures.scores[places, columns], figures.errors[places, columns] = value, error
+            figures.accuracies[places, columns] = right
+            figures.losses[places, columns] = loss / self.folds.num_held_out
+            on_batch(places, value, right)
 
         with WorkerThreads(self.threads) as workers:
             if head != "adam":
                 workers.map(self._prepare_design, self._missing_designs(places))
             workers.map(evaluate, self._batches(places, settings))
-        return accuracies, losses
+        return figures
 
     def held_out_scores(
         self, head: Head, weight_decay: float, learning_rate: float
@@ -156,11 +180,12 @@ class Evaluator:
         features = self.features.select(places)
         train, _ = self.folds.folds[fold]
         y, decays = self.folds.codes[train], settings.weight_decays
+        sample_weight = self.folds.train_weights(fold)
         if head == "adam":
             return self._adam_scores(features, fold, settings)
         design = OrthogonalMatrix.stack([self._designs[int(place), fold] for place in places])
         if head == "ridge":
-            weights = ridge_weights(design, y, self.num_classes, decays)
+            weights = ridge_weights(design, y, self.num_classes, decays, sample_weight)
         else:
             weights, _ = minimize(
                 design,
@@ -169,6 +194,7 @@ class Evaluator:
                 decays,
                 tolerance=SEARCH_TOLERANCE,
                 max_iterations=MAX_ITERATIONS,
+                sample_weight=sample_weight,
                 should_stop=should_stop,
             )
         return features.scores(self.folds, fold, design, weights)

@@ -38,8 +38,9 @@ from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._channel_models import ChannelModel
 from heatgraph.learning._channels import HEAT
+from heatgraph.learning._scoring import Scoring
 from heatgraph.learning._search_space import Setting
-from heatgraph.learning._selection_rule import standard_error
+from heatgraph.learning._selection_rule import standard_error_weights
 from heatgraph.learning._similar_nodes import NUM_SIMILAR, add_similar_edges
 from heatgraph.learning._softmax_regression import SoftmaxFit
 from heatgraph.learning._task import NodeClassificationTask
@@ -165,13 +166,13 @@ def extend(
         setting = replace(setting, weight_decay=setting.weight_decay * scale)
         members.append(_fit_member("similar", task, setting, held_out_scores))
     if self_training:
-        teacher = _mean(members, codes)
+        teacher = _mean(members, codes, task.scoring)
         student = _student_task(task, teacher, codes)
         if student is not None:
             total = 1 + STUDENT_WEIGHT
             softer = replace(setting, weight_decay=setting.weight_decay / total)
             members.append(_fit_member("student", student, softer, held_out_scores))
-    weights = _member_weights(members, codes)
+    weights = _member_weights(members, codes, task.scoring)
     return _join(members, weights, graph)
 
 
@@ -198,34 +199,39 @@ def _student_task(
     temperature = best_temperature(held_out, codes)
     offsets = best_offsets(held_out, codes, temperature)
     P = scipy.special.softmax(scores[unlabelled] / temperature + offsets, axis=1)
-    confidence = P.max(axis=1)
+    pseudo_labels = P.argmax(axis=1)
+    class_weights = task.loss_weights.of_classes(task.codes, task.num_classes)
+    confidence = P.max(axis=1) * class_weights[pseudo_labels]
+    if not confidence.any():
+        return None
     labelled_share = 1 / (1 + STUDENT_WEIGHT)
+    of_labelled = task.sample_weight
+    if of_labelled is None:
+        of_labelled = np.full(len(task.train), 1 / len(task.train))
     return replace(
         task,
         regression=replace(task.regression, tolerance=STUDENT_TOLERANCE),
         engine=task.engine | {"tol": max(task.engine["tol"], STUDENT_DIFFUSION_TOLERANCE)},
         train=np.concatenate([task.train, unlabelled]),
-        codes=np.concatenate([task.codes, P.argmax(axis=1)]),
+        codes=np.concatenate([task.codes, pseudo_labels]),
         sample_weight=np.concatenate(
             [
-                np.full(len(task.train), labelled_share / len(task.train)),
+                labelled_share * of_labelled,
                 (1 - labelled_share) * confidence / confidence.sum(),
             ]
         ),
     )
 
 
-def _member_weights(members: list[Member], codes: Indices) -> Array:
-    """Weights (members,) by accuracy on held-out nodes, adding up to 1."""
-    accuracies = np.array([(m.held_out.argmax(axis=1) == codes).mean() for m in members])
-    best = float(accuracies.max())
-    weights = np.exp((accuracies - best) / standard_error(best, len(codes)))
+def _member_weights(members: list[Member], codes: Indices, scoring: Scoring) -> Array:
+    """Weights (members,) by scores on held-out nodes, adding up to 1."""
+    weights = standard_error_weights(*scoring(np.stack([m.held_out for m in members]), codes))
     return np.asarray(weights / weights.sum())
 
 
-def _mean(members: list[Member], codes: Indices) -> tuple[Array, Array]:
+def _mean(members: list[Member], codes: Indices, scoring: Scoring) -> tuple[Array, Array]:
     """The weighted mean of scores, of all nodes (n, C) and of held-out ones (m, C)."""
-    weights = _member_weights(members, codes)
+    weights = _member_weights(members, codes, scoring)
     return (
         np.tensordot(weights, [member.scores for member in members], axes=1),
         np.tensordot(weights, [member.held_out for member in members], axes=1),

@@ -11,7 +11,7 @@ at most 1 / (2 sqrt(m)), so the precision that a comparison needs tells how many
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,14 @@ class Folds:
 
     A fold is a pair of positions among the nodes: training part and held-out part. The training
     parts of all folds are among the first `num_train_nodes` nodes. The code of a held-out node is
-    -1 if its class has no training node.
+    -1 if its class has no training node. `weights` (R,) are those of nodes in the loss, None if all
+    are the same.
     """
 
     nodes: Indices
     codes: Indices
     folds: tuple[tuple[Indices, Indices], ...]
+    weights: Array | None = None
 
     @classmethod
     def hold_out_validation(
@@ -66,6 +68,23 @@ class Folds:
         chosen = stratified_sample(codes, _train_size(codes, size), rng, MIN_PER_CLASS)
         held_out = stratified_sample(val_codes, size.max_held_out, rng)
         return cls._single(train[chosen], codes[chosen], val[held_out], val_codes[held_out])
+
+    def with_weights(self, nodes: Indices, weights: Array | None) -> Folds:
+        """The same folds, with weights of training nodes in the loss."""
+        if weights is None:
+            return self
+        of_node = np.zeros(1 + max(int(nodes.max()), int(self.nodes.max())))
+        of_node[nodes] = weights
+        return replace(self, weights=of_node[self.nodes])
+
+    def train_weights(self, fold: int) -> Array | None:
+        """Weights of a fold's training part that add up to 1; None if all are the same."""
+        if self.weights is None:
+            return None
+        train, _ = self.folds[fold]
+        weights = self.weights[train]
+        total = weights.sum()
+        return np.asarray(weights / total) if total > 0 else None
 
     @classmethod
     def hold_out_training(

@@ -71,17 +71,22 @@ def minimize(
 
 
 def ridge_weights(
-    design: DesignMatrix, y: Indices, num_classes: int, weight_decay: npt.ArrayLike
+    design: DesignMatrix,
+    y: Indices,
+    num_classes: int,
+    weight_decay: npt.ArrayLike,
+    sample_weight: Array | None = None,
 ) -> Array:
     """Weights (G, W, C, r) that minimise the quadratic upper bound of J at zero.
 
     With Y the indicators (n, C) of the classes, they are (A^T A / 2 + n weight_decay I)^-1 A^T
-    (Y - 1/C), exactly so if the preconditioner is.
+    (Y - 1/C), exactly so if the preconditioner is. `sample_weight` weighs A^T (Y - 1/C) alone, as
+    linear discriminant analysis weighs means of classes and not the covariance.
     """
     decay = _broadcast_decay(design, weight_decay)
     G, n, _ = design.shape
     zeros = np.zeros((G, 1, num_classes, n), dtype=design.dtype)
-    _, residuals = cross_entropy(zeros, y)
+    _, residuals = cross_entropy(zeros, y, sample_weight)
     gradient = np.repeat(design.gradient(residuals), decay.shape[1], axis=1)
     return -design.preconditioner(decay).apply(gradient)
 

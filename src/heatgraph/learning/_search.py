@@ -49,8 +49,8 @@ from heatgraph.learning._selection_rule import (
     decay_scale_at,
     heaviest_group,
     plateau_center,
+    plateau_weights,
     rank,
-    standard_error_weights,
 )
 from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.progress import FitProgress, Progress
@@ -155,7 +155,7 @@ class _Search:
             evaluator = self._evaluator(folds, combination, schemes, "ridge")
             results += self._fit("ridge", evaluator, COARSE_DECAYS)
         ignoring_decay = replace(self.space, weight_decays=None)
-        best = heaviest_group(ignoring_decay, results, folds.num_held_out)[0].setting
+        best = heaviest_group(ignoring_decay, results)[0].setting
         family = SchemeFamily.from_scheme(best.scheme)
         return family, Combination(best.self_loops, best.feature_scaling)
 
@@ -183,7 +183,7 @@ class _Search:
 
         Schemes that the evaluator lacks are diffused again.
         """
-        weights = standard_error_weights(screened, self.folds.num_held_out)
+        weights = plateau_weights(screened)
         promising = list(
             dict.fromkeys(
                 result.setting.scheme
@@ -225,7 +225,7 @@ class _Search:
         return replace(setting, weight_decay=weight_decay, learning_rate=at_nearest.learning_rate)
 
     def _plateau_center(self, results: list[ValidationResult]) -> Setting:
-        group = heaviest_group(self.space, results, self.folds.num_held_out)
+        group = heaviest_group(self.space, results)
         return plateau_center(self.space, group, self.folds.num_held_out)
 
     def _outcome(
@@ -311,7 +311,14 @@ class _Search:
         task = self.task
         n_threads = task.engine["n_threads"]
         return Evaluator(
-            combination, schemes, features, folds, task.num_classes, task.regression, n_threads
+            combination,
+            schemes,
+            features,
+            folds,
+            task.num_classes,
+            task.regression,
+            n_threads,
+            task.scoring,
         )
 
     def _fit(
@@ -327,10 +334,11 @@ class _Search:
         if places is None:
             places = range(len(evaluator.schemes))
 
-        def report(batch: Indices, found: Array) -> None:
-            self.progress.evaluated([evaluator.schemes[place] for place in batch], found)
+        def report(batch: Indices, scores: Array, accuracies: Array) -> None:
+            schemes = [evaluator.schemes[place] for place in batch]
+            self.progress.evaluated(schemes, scores, accuracies)
 
-        accuracies, losses = evaluator.evaluate(head, settings, places, report)
+        figures = evaluator.evaluate(head, settings, places, report)
         results = [
             ValidationResult(
                 Setting(
@@ -341,12 +349,14 @@ class _Search:
                     float(settings.learning_rates[column]),
                 ),
                 float(scales[place]),
-                float(accuracies[place, column]),
-                float(losses[place, column]),
+                float(figures.scores[place, column]),
+                float(figures.errors[place, column]),
+                float(figures.accuracies[place, column]),
+                float(figures.losses[place, column]),
                 head,
             )
             for place in places
-            for column in range(accuracies.shape[1])
+            for column in range(figures.scores.shape[1])
         ]
         self.results += results
         return results
@@ -383,10 +393,12 @@ class _Search:
 def hold_out(task: NodeClassificationTask, size: SampleSize) -> Folds:
     """The folds of a task, sampled to a size."""
     if task.val is None or task.val_codes is None:
-        return Folds.hold_out_training(task.train, task.codes, size, task.seed)
-    return Folds.hold_out_validation(
-        task.train, task.codes, task.val, task.val_codes, size, task.seed
-    )
+        folds = Folds.hold_out_training(task.train, task.codes, size, task.seed)
+    else:
+        folds = Folds.hold_out_validation(
+            task.train, task.codes, task.val, task.val_codes, size, task.seed
+        )
+    return folds.with_weights(task.train, task.sample_weight)
 
 
 def _extend_grid(family: SchemeFamily, results: list[ValidationResult]) -> list[Scheme]:
@@ -405,6 +417,7 @@ class _SearchProgress:
         self._state = FitProgress("search", 0, 0)
         self._begun = time.perf_counter()
         self._lock = threading.Lock()
+        self._best = -np.inf
 
     def expect(self, *, diffused: int = 0, evaluated: int = 0) -> None:
         """Announce schemes that will be diffused and evaluated."""
@@ -423,16 +436,17 @@ class _SearchProgress:
 
         return report
 
-    def evaluated(self, schemes: Sequence[Scheme], accuracies: Array) -> None:
+    def evaluated(self, schemes: Sequence[Scheme], scores: Array, accuracies: Array) -> None:
         """Report that settings (G, W) of G schemes have been evaluated."""
         with self._lock:
-            state, accuracy = self._state, float(accuracies.max())
+            at = np.unravel_index(scores.argmax(), scores.shape)
             best: dict[str, Any] = {}
-            if state.accuracy is None or accuracy > state.accuracy:
-                scheme = schemes[int(accuracies.max(axis=1).argmax())]
-                best = {"accuracy": accuracy, "T": getattr(scheme, "T", None)}
-            done = state.done + EVALUATION_STEPS * len(schemes)
-            self._report(done=done, settings=state.settings + accuracies.size, **best)
+            if scores[at] > self._best:
+                self._best = float(scores[at])
+                T = getattr(schemes[int(at[0])], "T", None)
+                best = {"accuracy": float(accuracies[at]), "T": T}
+            done = self._state.done + EVALUATION_STEPS * len(schemes)
+            self._report(done=done, settings=self._state.settings + scores.size, **best)
 
     def finish(self) -> None:
         """Report the end."""

@@ -3,10 +3,11 @@
 An accuracy a measured on m held-out nodes has the standard error e = sqrt(a (1 - a) / m), so the
 best of hundreds of settings is best by luck. Instead of the maximum, every setting gets the weight
 
-    w = exp((accuracy - best accuracy) / e),
+    w = exp((score - best score) / e),
 
-a soft form of the one-standard-error rule. Candidates are chosen by the sum of weights. Parameters
-that are "auto" are chosen as weighted means,
+a soft form of the one-standard-error rule. The score is the accuracy or another one
+(`heatgraph.learning._scoring`), and e the standard error of the best. Candidates are chosen by the
+sum of weights. Parameters that are "auto" are chosen as weighted means,
 
     log(T + TIME_OFFSET)  =  sum w log(T_i + TIME_OFFSET) / sum w,
 
@@ -40,7 +41,7 @@ EDGELESS_MARGIN = 0.25
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """Accuracy and log-loss of a setting on held-out nodes.
+    """Score of a setting on held-out nodes, its standard error, and accuracy and log-loss.
 
     `decay_scale` is the weight decay that corresponds to 1 on the relative grid at this T; 1 if
     weight decays are given.
@@ -48,6 +49,8 @@ class ValidationResult:
 
     setting: Setting
     decay_scale: float
+    score: float
+    error: float
     accuracy: float
     log_loss: float
     head: str = "softmax"
@@ -63,6 +66,7 @@ class ValidationResult:
             "feature_scaling": self.setting.feature_scaling,
             "weight_decay": self.setting.weight_decay,
             "learning_rate": self.setting.learning_rate,
+            "score": self.score,
             "accuracy": self.accuracy,
             "log_loss": self.log_loss,
             "head": self.head,
@@ -70,32 +74,29 @@ class ValidationResult:
 
 
 def rank(result: ValidationResult) -> tuple[float, float]:
-    """Sort key: the most accurate first, among equals the one with the least log-loss."""
-    return -result.accuracy, result.log_loss
+    """Sort key: the largest score first, among equals the one with the least log-loss."""
+    return -result.score, result.log_loss
 
 
-def standard_error_weights(results: list[ValidationResult], num_held_out: int) -> Array:
-    """Weights exp((accuracy - best) / standard error) of results, 1 for the best."""
-    accuracy = np.array([result.accuracy for result in results])
-    best = float(accuracy.max())
-    weights: Array = np.exp((accuracy - best) / standard_error(best, num_held_out))
-    return weights
+def standard_error_weights(scores: Array, errors: Array) -> Array:
+    """Weights exp((score - best) / standard error of the best), 1 for the best."""
+    best = np.unravel_index(scores.argmax(), scores.shape)
+    return np.asarray(np.exp((scores - scores[best]) / errors[best]))
 
 
-def standard_error(accuracy: float, num_held_out: int) -> float:
-    """Standard error sqrt(a (1 - a) / m) of an accuracy."""
-    # At accuracies of 0 and 1 the formula gives no error at all: count half a node as exception.
-    a = min(max(accuracy, 0.5 / num_held_out), 1 - 0.5 / num_held_out)
-    return math.sqrt(a * (1 - a) / num_held_out)
+def plateau_weights(results: list[ValidationResult]) -> Array:
+    """Those weights for results of a search."""
+    return standard_error_weights(
+        np.array([result.score for result in results]),
+        np.array([result.error for result in results]),
+    )
 
 
-def heaviest_group(
-    space: SearchSpace, results: list[ValidationResult], num_held_out: int
-) -> list[ValidationResult]:
+def heaviest_group(space: SearchSpace, results: list[ValidationResult]) -> list[ValidationResult]:
     """Of the groups of results that differ in "auto" parameters only, the one of largest weight."""
     groups: dict[Any, list[ValidationResult]] = {}
     weights: dict[Any, float] = {}
-    all_weights = standard_error_weights(results, num_held_out)
+    all_weights = plateau_weights(results)
     for result, weight in zip(results, all_weights, strict=True):
         setting = result.setting
         key = (
@@ -120,7 +121,7 @@ def plateau_center(space: SearchSpace, group: list[ValidationResult], num_held_o
     if space.schemes is None:
         group = _with_or_without_edges(group, num_held_out)
     setting = group[0].setting
-    weights = standard_error_weights(group, num_held_out)
+    weights = plateau_weights(group)
     weights /= weights.sum()
     if space.schemes is None:
         log_time = weights @ np.array([result.setting.log_time for result in group])
@@ -138,22 +139,22 @@ def plateau_center(space: SearchSpace, group: list[ValidationResult], num_held_o
 def _with_or_without_edges(
     group: list[ValidationResult], num_held_out: int
 ) -> list[ValidationResult]:
-    """The results at T = 0 or those at T > 0, whichever of the two are more accurate."""
-    accuracies: dict[float, list[float]] = {}
+    """The results at T = 0 or those at T > 0, whichever of the two have larger scores."""
+    scores: dict[float, list[float]] = {}
     for result in group:
-        accuracies.setdefault(result.setting.log_time, []).append(result.accuracy)
+        scores.setdefault(result.setting.log_time, []).append(result.score)
     smoothed = {
         log_time: float(np.mean(sorted(values)[-NUM_SMOOTHED:]))
-        for log_time, values in accuracies.items()
+        for log_time, values in scores.items()
     }
     diffused = [result for result in group if result.setting.T > 0]
     alone = smoothed.pop(math.log(TIME_OFFSET), None)
     if alone is None or not diffused:
         return group
-    weights = standard_error_weights(diffused, num_held_out)
+    weights = plateau_weights(diffused)
     center = weights @ np.array([result.setting.log_time for result in diffused]) / weights.sum()
     nearest = sorted(smoothed, key=lambda log_time: abs(log_time - center))[:NUM_SMOOTHED]
-    error = standard_error(max(map(max, accuracies.values())), num_held_out)
+    error = min(group, key=rank).error
     margin = max(EDGELESS_MARGIN * error, 1 / num_held_out)
     if alone > np.mean([smoothed[log_time] for log_time in nearest]) + margin:
         return [result for result in group if result.setting.T == 0]

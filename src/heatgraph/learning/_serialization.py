@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 # Columns of the table of a search.
 SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
-                  "learning_rate", "accuracy", "log_loss", "head")  # fmt: skip
+                  "learning_rate", "score", "accuracy", "log_loss", "head")  # fmt: skip
 # What names of tensors with the weights of a channel begin with.
 CHANNEL = "channel_"
 
@@ -56,6 +56,7 @@ class FittedModel:
     feature_names: list[str] | None
     nodes_digest: str | None
     validation_accuracy: float | None
+    validation_score: float | None
     search: list[dict[str, Any]]
     member_weights: dict[str, float]
     class_offsets: Array | None
@@ -65,13 +66,16 @@ class FittedModel:
 
 
 def to_json_value(value: Any) -> Any:
-    """Convert numbers, strings, arrays, dtypes, schemes and lists of them to JSON values."""
+    """Convert numbers, strings, arrays, dtypes, schemes, lists and mappings to JSON values."""
     if isinstance(value, Scheme):
         return scheme_record(value)
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [to_json_value(entry) for entry in value]
+    if isinstance(value, Mapping):
+        # JSON's keys are strings, and labels may be numbers.
+        return {"mapping": [[to_json_value(k), to_json_value(v)] for k, v in value.items()]}
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.dtype | type):
@@ -83,7 +87,9 @@ def to_json_value(value: Any) -> Any:
 
 
 def from_json_value(value: Any) -> Any:
-    """Convert back what `to_json_value` made; a dictionary is a scheme."""
+    """Convert back what `to_json_value` made; a dictionary is a mapping or a scheme."""
+    if isinstance(value, dict) and "mapping" in value:
+        return {from_json_value(key): from_json_value(entry) for key, entry in value["mapping"]}
     if isinstance(value, dict):
         return scheme_from_record(value)
     return [from_json_value(entry) for entry in value] if isinstance(value, list) else value
@@ -155,6 +161,7 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "feature_names": model.feature_names,
         "nodes_digest": model.nodes_digest,
         "validation_accuracy": model.validation_accuracy,
+        "validation_score": model.validation_score,
         "search": {key: [record[key] for record in model.search] for key in SEARCH_COLUMNS},
         "member_weights": model.member_weights,
         "class_offsets": to_json_value(model.class_offsets),
@@ -202,7 +209,9 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         _check_finite_floats(offsets, (C,), "class_offsets")
     if similar is not None and num_features == 0:
         raise ValueError("a model without features has no edges between similar nodes")
-    rows = zip(*(content["search"][key] for key in SEARCH_COLUMNS), strict=True)
+    tried, score = content["search"], content.get("validation_score", accuracy)
+    tried.setdefault("score", tried["accuracy"])
+    rows = zip(*(tried[key] for key in SEARCH_COLUMNS), strict=True)
     return FittedModel(
         parameters=parameters,
         classes=classes,
@@ -223,6 +232,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         feature_names=names,
         nodes_digest=digest,
         validation_accuracy=None if accuracy is None else float(accuracy),
+        validation_score=None if score is None else float(score),
         search=[dict(zip(SEARCH_COLUMNS, row, strict=True)) for row in rows],
         member_weights={str(name): float(weight) for name, weight in members.items()},
         class_offsets=offsets,

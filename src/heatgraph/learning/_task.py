@@ -29,6 +29,8 @@ from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._design_matrices import DiffusedMatrix, OrthogonalMatrix
 from heatgraph.learning._labelled_features import kernel_gram, uses_kernel_gram
+from heatgraph.learning._loss_weights import LossWeights
+from heatgraph.learning._scoring import Scoring, accuracy
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._softmax_regression import (
     FEW_NODES,
@@ -52,7 +54,9 @@ class NodeClassificationTask:
 
     `codes` (n_train,) and `val_codes` (n_val,) are class indices below `num_classes`, or -1 for a
     validation node whose class has no training node. `engine` are options of `diffuse_many`.
-    `sample_weight` (n_train,) adds up to 1; without it, all training nodes count the same.
+    `sample_weight` (n_train,) adds up to 1; without it, all training nodes count the same. It
+    follows from `loss_weights`, except that pseudo-labels have weights of their own. `scoring` is
+    what settings are compared by on held-out nodes.
     """
 
     graph: Graph
@@ -65,6 +69,8 @@ class NodeClassificationTask:
     engine: dict[str, Any]
     seed: int
     sample_weight: Array | None = None
+    loss_weights: LossWeights = field(default_factory=LossWeights)
+    scoring: Scoring = accuracy
     _scaled: dict[str, tuple[Scaling, Graph]] = field(default_factory=dict, repr=False)
 
     @property
@@ -192,12 +198,15 @@ class NodeClassificationTask:
         assert self.val is not None
         assert self.val_codes is not None
         known = self.val_codes >= 0
+        train = np.concatenate([self.train, self.val[known]])
+        codes = np.concatenate([self.codes, self.val_codes[known]])
         return replace(
             self,
-            train=np.concatenate([self.train, self.val[known]]),
-            codes=np.concatenate([self.codes, self.val_codes[known]]),
+            train=train,
+            codes=codes,
             val=None,
             val_codes=None,
+            sample_weight=self.loss_weights.of_nodes(train, codes, self.num_classes),
             _scaled={},
         )
 

@@ -32,6 +32,7 @@ from heatgraph.learning._extensions import (
     is_student_affordable,
     read_extensions,
 )
+from heatgraph.learning._scoring import read_scoring
 from heatgraph.learning._search import SearchOutcome, search
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import FittedModel
@@ -43,6 +44,9 @@ from heatgraph.learning.calibration import best_offsets, best_temperature
 from heatgraph.learning.progress import Progress, StageProgress
 
 Array = npt.NDArray[Any]
+
+# Scores in which rare classes count as much as common ones.
+MACRO = ("balanced_accuracy", "f1_macro")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Training:
             fitted = replace(
                 self._learn(task, outcome, names, classes),
                 validation_accuracy=fitted.validation_accuracy,
+                validation_score=fitted.validation_score,
                 search=fitted.search,
             )
         stage.report(2)
@@ -121,6 +126,7 @@ class Training:
             feature_names=graph.feature_names,
             nodes_digest=nodes_digest(graph) if _knows_nodes(graph, model.channels) else None,
             validation_accuracy=None,
+            validation_score=None,
             search=[result.record() for result in outcome.results],
             member_weights=model.shares,
             class_offsets=None,
@@ -160,6 +166,9 @@ class Training:
                 names -= {"self-training"}
             if space.weight_decays is not None:
                 names -= {"channels"}
+            if self.parameters["class_weight"] is not None or self.parameters["scoring"] in MACRO:
+                # They would move predictions back to the shares of classes among held-out nodes.
+                names -= {"class-offsets"}
         if task.val is None:
             names -= {"self-training"}
         if "channels" in names and not neighbours_may_differ(task):
@@ -208,7 +217,8 @@ class Training:
         # With one node per class, no fold has the class that it holds out: all codes are -1.
         if (codes >= 0).any():
             accuracy = float((scores.argmax(axis=1) == codes).mean())
-            fitted = replace(fitted, validation_accuracy=accuracy)
+            score = float(read_scoring(self.parameters["scoring"])(scores, codes)[0])
+            fitted = replace(fitted, validation_accuracy=accuracy, validation_score=score)
         if uses_offsets:
             temperature = best_temperature(scores, codes)
             offsets = temperature * best_offsets(scores, codes, temperature)

@@ -34,9 +34,14 @@ def log_loss(scores: Array, codes: Indices) -> Array:
 
     Nodes of unknown class (-1) are left out; it is 0 if no others remain.
     """
-    known = np.flatnonzero(codes >= 0)
-    if len(known) == 0:
+    if not (codes >= 0).any():
         return np.zeros(scores.shape[:-2])
+    return np.asarray(-true_log_probabilities(scores, codes).mean(axis=-1, dtype=np.float64))
+
+
+def true_log_probabilities(scores: Array, codes: Indices) -> Array:
+    """Log-probabilities (..., m') of the true classes of the m' nodes whose class is known."""
+    known = np.flatnonzero(codes >= 0)
     if len(known) < len(codes):
         scores = scores[..., known, :]
     # Classes first: sums over them then run over contiguous memory.
@@ -44,7 +49,7 @@ def log_loss(scores: Array, codes: Indices) -> Array:
     scores = scores - scores.max(axis=0)
     true = np.take_along_axis(scores, codes[known].reshape((1,) * (scores.ndim - 1) + (-1,)), 0)[0]
     total = np.exp(scores).sum(axis=0)
-    return np.asarray((np.log(total) - true).mean(axis=-1, dtype=np.float64))
+    return np.asarray(true - np.log(total))
 
 
 def best_temperature(scores: Array, codes: Indices) -> float:

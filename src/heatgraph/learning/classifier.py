@@ -38,7 +38,9 @@ from heatgraph.learning._extensions import (
     read_extensions,
 )
 from heatgraph.learning._labels import Labels, training_nodes
+from heatgraph.learning._loss_weights import LossWeights
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._scoring import read_scoring
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import (
     FittedModel,
@@ -124,6 +126,14 @@ class DGCClassifier(NodeClassifier):
         nodes, T and the scaling are kept, weight decay is chosen again by cross-validation on all
         labelled nodes, and the model learns from all of them. More labels are more accurate, but
         such a model must not be compared with others that did not see them.
+    class_weight : None, "balanced" or dict
+        Weights of classes in the loss, by label. "balanced" gives every class the same total, for
+        classes of very different sizes; probabilities are then those of equally large classes.
+        With weights, "auto" extensions do not include class offsets, which would undo them.
+    scoring : {"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc"}
+        What settings and extensions are chosen by on held-out nodes. With balanced accuracy and
+        macro-F1, which count rare classes as much as common ones, "auto" extensions do not include
+        class offsets either. To predict rare classes more often, set `class_weight` too.
 
     Attributes
     ----------
@@ -155,6 +165,8 @@ class DGCClassifier(NodeClassifier):
         Accuracy of the settings in use on validation nodes, or out of fold; None if there were
         neither. It is measured before class offsets are learned from these nodes, and before a
         final fit that includes them.
+    validation_score_ : float or None
+        The same in terms of `scoring`; minus the log-loss if that is "log_loss".
     final_fit_nodes_ : int
         Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
@@ -193,6 +205,7 @@ class DGCClassifier(NodeClassifier):
     channel_coefs_: dict[str, Array]
     class_offsets_: Array | None
     validation_accuracy_: float | None
+    validation_score_: float | None
 
     def __init__(
         self,
@@ -213,6 +226,8 @@ class DGCClassifier(NodeClassifier):
         dtype: Any = "float32",
         extensions: Any = "auto",
         final_fit: Literal["train", "train+val"] = "train",
+        class_weight: Any = None,
+        scoring: str = "accuracy",
     ) -> None:
         self.T = T
         self.K = K
@@ -231,6 +246,8 @@ class DGCClassifier(NodeClassifier):
         self.dtype = dtype
         self.extensions = extensions
         self.final_fit = final_fit
+        self.class_weight = class_weight
+        self.scoring = scoring
 
     def fit(
         self,
@@ -239,6 +256,7 @@ class DGCClassifier(NodeClassifier):
         train: Any = None,
         val: Any = None,
         *,
+        sample_weight: Any = None,
         progress: Progress | None = None,
     ) -> DGCClassifier:
         """Learn from the labelled nodes of a graph.
@@ -253,11 +271,14 @@ class DGCClassifier(NodeClassifier):
         val : indices or mask, optional
             Validation nodes, used to choose settings and to calibrate. Without them, both use
             cross-validation on the training nodes.
+        sample_weight : array of shape (n,), optional
+            Weights >= 0 of nodes in the loss; those of nodes that are not learned from are not
+            read. Held-out nodes count the same in scores.
         progress : callable, optional
             Called with a `FitProgress` now and then, in a search from any thread.
         """
         space = self._search_space()
-        task, classes = self._task(graph, y, train, val)
+        task, classes = self._task(graph, y, train, val, sample_weight)
         space = space.resolve_scalings(default_scaling(graph.features, task.train))
         fitted = Training(self.get_params(deep=False)).run(task, space, classes, progress)
         self.graph_ = graph
@@ -337,7 +358,7 @@ class DGCClassifier(NodeClassifier):
         return space
 
     def _task(
-        self, graph: Graph, y: Any, train: Any, val: Any
+        self, graph: Graph, y: Any, train: Any, val: Any, sample_weight: Any = None
     ) -> tuple[NodeClassificationTask, Array]:
         """Validate the arguments of `fit` and all parameters before any work is done."""
         check_graph(graph)
@@ -351,21 +372,37 @@ class DGCClassifier(NodeClassifier):
         names = read_extensions(self.extensions)
         if names and self.extensions != "auto" and self.solver != "lbfgs":
             raise InputError("extensions need solver='lbfgs'. Got solver='adam'.")
+        scoring = read_scoring(self.scoring)
+        weighted = [
+            name
+            for name, value in (
+                ("class_weight", self.class_weight),
+                ("sample_weight", sample_weight),
+            )
+            if value is not None
+        ]
+        if weighted and self.solver != "lbfgs":
+            raise InputError(f"{weighted[0]} needs solver='lbfgs'. Got solver={self.solver!r}.")
         check_engine(**self._engine())
         epochs, seed = positive_integer(self.epochs, "epochs"), read_seed(self.random_state)
         labels = Labels.read(y, graph.num_nodes)
         train_nodes, val_nodes = training_nodes(labels, train, val)
         classes = labels.classes(train_nodes)
+        codes = labels.encode(classes, train_nodes)
+        weights = LossWeights.read(self.class_weight, sample_weight, classes, graph.num_nodes)
         task = NodeClassificationTask(
             graph=graph,
             train=train_nodes,
-            codes=labels.encode(classes, train_nodes),
+            codes=codes,
             val=val_nodes,
             val_codes=None if val_nodes is None else labels.encode(classes, val_nodes),
             num_classes=len(classes),
             regression=SoftmaxRegression(self.solver, epochs, seed, self.n_threads),
             engine=self._engine(),
             seed=seed,
+            sample_weight=weights.of_nodes(train_nodes, codes, len(classes)),
+            loss_weights=weights,
+            scoring=scoring,
         )
         return task, classes
 
@@ -393,6 +430,7 @@ class DGCClassifier(NodeClassifier):
         self.temperature_ = fitted.temperature
         self.search_ = fitted.search
         self.validation_accuracy_ = fitted.validation_accuracy
+        self.validation_score_ = fitted.validation_score
         self.n_features_in_ = fitted.num_features
         self._nodes_digest = fitted.nodes_digest
         if fitted.feature_names is not None:
@@ -521,6 +559,7 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         feature_names=getattr(classifier, "feature_names_in_", None),
         nodes_digest=classifier._nodes_digest,
         validation_accuracy=classifier.validation_accuracy_,
+        validation_score=classifier.validation_score_,
         search=classifier.search_,
         member_weights=classifier.member_weights_,
         class_offsets=classifier.class_offsets_,
