@@ -12,13 +12,11 @@ from heatgraph.learning.calibration import log_loss
 NAMES = tuple(SCORINGS)
 
 
-def draw(seed, m=400, classes=3):
+def draw(seed, m=400):
     """Scores (m, C) that agree with the codes more often than not, in classes of unequal sizes."""
     random = np.random.default_rng(seed)
-    codes = random.choice(
-        classes, size=m, p=np.array([0.7, 0.2, 0.1])[:classes] / 0.9 ** (classes < 3)
-    )
-    scores = random.normal(size=(m, classes))
+    codes = random.choice(3, size=m, p=[0.7, 0.2, 0.1])
+    scores = random.normal(size=(m, 3))
     scores[np.arange(m), codes] += 1.2
     return scores, codes
 
