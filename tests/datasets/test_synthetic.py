@@ -126,7 +126,7 @@ def test_propensities_are_capped_at_the_structural_cutoff(exponent, n, edges):
 
 def test_draws_follow_the_propensities():
     """Against the integral in the module's docstring, by counting."""
-    blocks = synthetic._Blocks.make(np.array([4, 6]), (0.05, 0.6), np.random.default_rng(0))
+    blocks = synthetic._Blocks.make(np.array([4, 6]), (0.05, 0.6), False, np.random.default_rng(0))
     draws = blocks._by_propensity(np.random.default_rng(1).random(200_000) * 10)
     for start, size in ((0, 4), (4, 6)):
         ends = (np.arange(size + 1) / size + 0.05) ** 0.4

@@ -6,6 +6,9 @@ in two steps: its source i with a probability proportional to theta_i; then, wit
 Loops and duplicate edges are redrawn, separately within and between classes, so that the share of
 edges within a class is `homophily`.
 
+A directed graph has edges i -> j, and those between classes lead from class c to class c + 1, from
+the last one to the first: a cycle of classes.
+
 Propensities follow a power law. With gamma the exponent and beta = 1 / (gamma - 1), the node of
 rank r = 0, ..., n_c - 1 in its class has
 
@@ -18,13 +21,14 @@ inverse transform sampling, in closed form:
     t(u)  =  (f^(1-beta) + u ((1+f)^(1-beta) - f^(1-beta)))^(1/(1-beta)) - f.
 
 Features are x_i = signal mu_c + noise, with mu_c of length 1 in a random direction and standard
-normal noise. While edges are drawn, each is the integer key min(i, j) n + max(i, j), so that
-duplicates are found by sorting. A key takes 8 bytes, as much as the edge in the graph.
+normal noise. While edges are drawn, each is the integer key min(i, j) n + max(i, j), or i n + j if
+directed, so that duplicates are found by sorting. A key takes 8 bytes, as much as the edge in the graph.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +51,8 @@ Keys = npt.NDArray[np.int64]
 CHUNK_EDGES, CHUNK_ROWS = 1 << 18, 1 << 12
 # Drawing ends when at most this share of edges is missing.
 MISSING_SHARE = 0.005
+# Bytes per directed edge, beside its key, while the graph is built and symmetrised.
+DIRECTED_EDGE_BYTES = 64
 # At least MIN_DRAWS per round, or the last edges of a small graph would take many rounds.
 MAX_ROUNDS, MIN_DRAWS = 200, 1000
 
@@ -71,6 +77,7 @@ def make_block_graph(
     signal: float = 1.0,
     exponent: float = 2.5,
     class_exponent: float = 0.0,
+    directed: bool = False,
     seed: int = 0,
 ) -> Dataset:
     """Draw a graph whose nodes have classes, heavy-tailed degrees and noisy features.
@@ -81,7 +88,7 @@ def make_block_graph(
     ----------
     num_nodes, num_classes, num_features : int
     num_edges : int
-        Number of undirected edges; the graph has at most 0.5 % fewer.
+        Number of undirected edges, or of directed ones; the graph has at most 0.5 % fewer.
     homophily : float in [0, 1]
         Share of edges within a class. Edges independent of classes would have 1 / `num_classes`.
     signal : float >= 0
@@ -91,6 +98,10 @@ def make_block_graph(
     class_exponent : float >= 0
         The class of rank r = 1, 2, ... has a size proportional to 1 / r^class_exponent; 0 makes
         all equal.
+    directed : bool
+        Draw directed edges, and keep them in the graph. Those between classes lead from each class
+        to the next one, in a cycle. With three classes and a homophily of 1/3, directions alone
+        tell classes apart: without them, all pairs of nodes are equally likely to be joined.
     seed : int >= 0
         The same seed gives the same graph.
 
@@ -114,18 +125,24 @@ def make_block_graph(
     _check_number("signal", signal, 0.0, math.inf)
     if n > INDEX_LIMIT:
         raise InputError(f"num_nodes must be at most {INDEX_LIMIT:,}. Got {n:,}.")
-    _check_memory(n, edges, columns)
+    if not isinstance(directed, bool | np.bool_):
+        raise InputError(f"directed must be True or False. Got {directed!r}.")
+    _check_memory(n, edges, columns, directed)
     inside = round(edges * homophily)
-    _check_pairs(sizes, inside, edges - inside)
-    blocks = _Blocks.make(sizes, _cutoff(exponent, n, edges), random)
+    _check_pairs(sizes, inside, edges - inside, directed)
+    blocks = _Blocks.make(sizes, _cutoff(exponent, n, edges), directed, random)
     labels = np.empty(n, dtype=np.int64)
     labels[blocks.nodes] = np.repeat(np.arange(len(sizes)), sizes)
-    adjacency = _adjacency(_draw_edges(blocks, inside, edges - inside, random), n)
+    keys = _draw_edges(blocks, inside, edges - inside, random)
+    if directed:
+        graph = Graph(_directed_adjacency(keys, n), directed=True)
+    else:
+        graph = Graph._from_canonical(_adjacency(keys, n))
     split = fraction_split(labels, seed=seed)
     features = _draw_features(labels, columns, len(sizes), signal, random)
     return Dataset(
         "blocks",
-        Graph._from_canonical(adjacency, features),
+        graph.with_features(features),
         labels,
         {"fractions": split},
         source=f"heatgraph.datasets.synthetic.make_block_graph, seed {seed}",
@@ -185,24 +202,38 @@ class _Blocks:
     starts: Keys
     offset: float
     beta: float
+    directed: bool
 
     @classmethod
-    def make(cls, sizes: Keys, shape: tuple[float, float], random: np.random.Generator) -> _Blocks:
+    def make(
+        cls,
+        sizes: Keys,
+        shape: tuple[float, float],
+        directed: bool,
+        random: np.random.Generator,
+    ) -> _Blocks:
         n = int(sizes.sum())
         nodes = random.permutation(n).astype(index_dtype(n))
-        return cls(nodes, np.concatenate([[0], np.cumsum(sizes)]), *shape)
+        return cls(nodes, np.concatenate([[0], np.cumsum(sizes)]), *shape, directed)
 
     def draw(self, count: int, inside: bool, random: np.random.Generator) -> Keys:
         """Draw at most `count` edges, as keys; loops are dropped."""
         n, starts = len(self.nodes), self.starts
         source = random.random(count) * n
         block = np.searchsorted(starts, source, side="right") - 1
+        if self.directed and not inside:
+            block = (block + 1) % (len(starts) - 1)
         start, size = starts[block], starts[block + 1] - starts[block]
-        target = random.random(count) * (size if inside else n - size)
-        target += start if inside else np.where(target >= start, size, 0)
+        if inside or self.directed:
+            target = random.random(count) * size + start
+        else:
+            target = random.random(count) * (n - size)
+            target += np.where(target >= start, size, 0)
         tail, head = self._by_propensity(source), self._by_propensity(target)
         is_edge = tail != head
         tail, head = tail[is_edge], head[is_edge]
+        if self.directed:
+            return np.asarray(tail.astype(np.int64) * n + head)
         keys: Keys = np.minimum(tail, head).astype(np.int64)
         keys *= n
         keys += np.maximum(tail, head)
@@ -295,6 +326,13 @@ def _adjacency(keys: Keys, n: int) -> sp.csr_array:
     return sp.csr_array((ones, indices, indptr), shape=(n, n))
 
 
+def _directed_adjacency(keys: Keys, n: int) -> sp.csr_array:
+    """Build the adjacency of directed edges from sorted keys."""
+    indptr = np.searchsorted(keys, np.arange(n + 1) * n)
+    indices = (keys % n).astype(index_dtype(n))
+    return sp.csr_array((np.ones(len(keys), dtype=bool), indices, indptr), shape=(n, n))
+
+
 def _chunks_of_ends(keys: Keys, n: int) -> Iterator[tuple[int, Keys, Keys]]:
     # `bincount` costs n per chunk, so a chunk has at least n / 4 edges.
     step = max(CHUNK_EDGES, n // 4)
@@ -351,11 +389,15 @@ def _class_sizes(n: int, num_classes: int, class_exponent: float) -> Keys:
     return sizes
 
 
-def _check_pairs(sizes: Keys, inside: int, between: int) -> None:
+def _check_pairs(sizes: Keys, inside: int, between: int, directed: bool) -> None:
     """Refuse more edges than there are pairs of nodes."""
     n = int(sizes.sum())
     pairs_inside = sum(size * (size - 1) // 2 for size in sizes.tolist())
     pairs_between = n * (n - 1) // 2 - pairs_inside
+    if directed:
+        pairs_inside *= 2
+        following = np.roll(sizes, -1).tolist() if len(sizes) > 1 else [0]
+        pairs_between = sum(map(operator.mul, sizes.tolist(), following))
     for kind, requested, available in (
         ("within", inside, pairs_inside),
         ("between", between, pairs_between),
@@ -367,9 +409,10 @@ def _check_pairs(sizes: Keys, inside: int, between: int) -> None:
             )
 
 
-def _check_memory(n: int, edges: int, columns: int) -> None:
+def _check_memory(n: int, edges: int, columns: int, directed: bool) -> None:
     """Check both peaks of memory: keys and the graph, then features and the graph."""
-    needed = 8 * edges + max(8 * edges, 4 * n * columns) + 40 * n
+    drawing = DIRECTED_EDGE_BYTES * edges if directed else 8 * edges
+    needed = 8 * edges + max(drawing, 4 * n * columns) + 40 * n
     what = f"a graph of {n:,} nodes with {columns:,} features and {edges:,} edges"
     require_memory(what, needed)
 

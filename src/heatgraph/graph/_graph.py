@@ -6,11 +6,14 @@ The constructors validate once, and compiled code then relies on it without furt
 - weights are finite and positive, and so are their row sums;
 - A = A^T.
 
+A graph may also keep the directed edges that A was symmetrised from; diffusion does not read them.
+
 The caller's arrays are never written to.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,7 +25,7 @@ import scipy.sparse as sp
 from heatgraph._arguments import as_array, check_range, index_dtype, working_dtype
 from heatgraph.errors import InputError
 from heatgraph.graph._normalized_operator import NormalizedOperator, read_only, square_array
-from heatgraph.graph._storage import GraphArrays, read_graph, write_graph
+from heatgraph.graph._storage import EdgeArrays, GraphArrays, read_graph, write_graph
 from heatgraph.graph._validation import (
     CSRBuilder,
     Merge,
@@ -54,6 +57,9 @@ class Graph:
         Treat A as directed, and give each undirected edge the larger weight of its two directions,
         or their sum. A self-loop keeps its weight, and unweighted edges stay unweighted. By
         default, an asymmetric A is an error.
+    directed : bool
+        Keep the directed edges too, as `directed_adjacency`: features diffuse along the symmetrised
+        ones, and `DGCClassifier` may learn from directions. `symmetrize` is then "max" by default.
     duplicates : "error", "sum" or "max"
         How to merge edges that are listed more than once. With "error", duplicates of equal weight
         are merged into one edge and conflicting weights raise an error. Unweighted edges (no
@@ -65,6 +71,8 @@ class Graph:
     >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> Graph(path, features=np.eye(3))
     Graph(3 nodes, 2 edges, 3 features, 0 isolated)
+    >>> Graph(np.triu(path), directed=True)
+    Graph(3 nodes, 2 edges from 2 directed ones, no features, 0 isolated)
     """
 
     num_nodes: int
@@ -75,6 +83,7 @@ class Graph:
     node_ids: Array | None
     feature_names: list[str] | None
     num_duplicates: int
+    _directed: EdgeArrays | None
     # Values that other layers derive from the edges. "order", a permutation of the nodes, is stored
     # by `save`. Graphs that share their edges share this dict; copies, pickles and subgraphs start
     # with an empty one.
@@ -88,13 +97,14 @@ class Graph:
         *,
         feature_names: Any = None,
         symmetrize: Merge | None = None,
+        directed: bool = False,
         duplicates: Literal["error"] | Merge = "error",
     ) -> None:
         entries = CSRBuilder.read(adjacency, "adjacency")
         shape = entries.matrix.shape
         if shape[0] != shape[1]:
             raise InputError(f"adjacency must be square, nodes by nodes. Got shape {shape}.")
-        self._build(entries, features, node_ids, feature_names, symmetrize, duplicates)
+        self._build(entries, features, node_ids, feature_names, symmetrize, directed, duplicates)
 
     @classmethod
     def from_edges(
@@ -108,6 +118,7 @@ class Graph:
         node_ids: Any = None,
         feature_names: Any = None,
         symmetrize: Merge | None = None,
+        directed: bool = False,
         duplicates: Literal["error"] | Merge = "error",
     ) -> Graph:
         """Build a graph from a list of edges ``src[i] -> dst[i]`` between nodes 0, ..., n - 1.
@@ -115,7 +126,7 @@ class Graph:
         The number of nodes n is `num_nodes` or the number of rows of `features`. It is never
         inferred from the largest index, which would lose isolated nodes at the end. The other
         parameters are those of `Graph`. If each undirected edge is listed once, pass
-        ``symmetrize="max"``.
+        ``symmetrize="max"``; if directions matter, ``directed=True``.
 
         Examples
         --------
@@ -143,6 +154,7 @@ class Graph:
             node_ids,
             feature_names,
             symmetrize,
+            directed,
             duplicates,
         )
         return graph
@@ -171,24 +183,30 @@ class Graph:
         node_ids: Any,
         feature_names: Any,
         symmetrize: Merge | None,
+        directed: bool,
         duplicates: Literal["error"] | Merge,
     ) -> None:
         """Validate all arguments of the constructors, and set the attributes."""
         _check_choice("symmetrize", symmetrize, (None, *get_args(Merge)))
         _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        if not isinstance(directed, bool | np.bool_):
+            raise InputError(f"directed must be True or False. Got {directed!r}.")
         n = entries.matrix.shape[0]
         if n == 0:
             raise InputError("a graph needs at least one node. Got none.")
         entries.check_weights()
         num_duplicates = entries.merge_duplicates(duplicates if entries.weighted else "max")
         entries.drop_zeros()
-        if symmetrize is not None and not entries.weighted:
+        if (symmetrize is not None and not entries.weighted) or (directed and symmetrize is None):
             symmetrize = "max"
         matrix = _symmetrize(entries.matrix, symmetrize)
         X = validate_features(features, n)
         ids = validate_node_ids(node_ids, n)
         names = validate_feature_names(feature_names, X)
-        self._set_arrays(_graph_arrays(matrix, X, ids, names, num_duplicates))
+        arrays = _graph_arrays(matrix, X, ids, names, num_duplicates)
+        if directed:
+            arrays = replace(arrays, directed=_edge_arrays(entries.matrix))
+        self._set_arrays(arrays)
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
             raise InputError(
@@ -205,6 +223,7 @@ class Graph:
         self.node_ids = arrays.node_ids
         self.feature_names = arrays.feature_names
         self.num_duplicates = arrays.num_duplicates
+        self._directed = _read_only_edges(arrays.directed)
         self.cache = {} if arrays.order is None else {"order": arrays.order}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -216,6 +235,7 @@ class Graph:
         for name in ("indptr", "indices", "weights"):
             if state[name] is not None:
                 setattr(self, name, read_only(state[name]))
+        self._directed = _read_only_edges(state["_directed"])
 
     def __sklearn_clone__(self) -> Graph:
         # Clones of an estimator share its graph, which is immutable and may be large.
@@ -253,6 +273,21 @@ class Graph:
         if data is None:
             data = np.ones(len(self.indices), dtype=np.int8)
         return square_array(data, self.indices, self.indptr)
+
+    @property
+    def directed_adjacency(self) -> sp.csr_array | None:
+        """The directed edges, row i for those that leave node i; None for an undirected graph.
+
+        As a SciPy array, read-only; ones of type int8 if these edges are unweighted.
+        """
+        if self._directed is None:
+            return None
+        indptr, indices, data = self._directed
+        if data is None:
+            data = read_only(np.ones(len(indices), dtype=np.int8))
+        matrix = square_array(data, indices, indptr)
+        matrix.indptr = read_only(matrix.indptr)
+        return matrix
 
     @property
     def degrees(self) -> npt.NDArray[np.float64]:
@@ -297,7 +332,12 @@ class Graph:
         matrix.sort_indices()
         X = None if self.features is None else self.features[chosen]
         ids = None if self.node_ids is None else self.node_ids[chosen]
-        return self._from_arrays(_graph_arrays(matrix, X, ids, self.feature_names))
+        arrays = _graph_arrays(matrix, X, ids, self.feature_names)
+        if self.directed_adjacency is not None:
+            kept = self.directed_adjacency[chosen][:, chosen]
+            kept.sort_indices()
+            arrays = replace(arrays, directed=_edge_arrays(kept))
+        return self._from_arrays(arrays)
 
     def with_features(self, features: Any, feature_names: Any = None) -> Graph:
         """Return the same graph with other features; edges are shared, not copied."""
@@ -324,6 +364,7 @@ class Graph:
                 feature_names=self.feature_names,
                 num_duplicates=self.num_duplicates,
                 order=self.cache.get("order"),
+                directed=self._directed,
             ),
         )
 
@@ -366,9 +407,12 @@ class Graph:
             features = "no features"
         else:
             features = f"{self.num_features:,} {'sparse ' * sp.issparse(self.features)}features"
+        edges = f"{self.num_edges:,} {'' if self.weights is None else 'weighted '}edges"
+        if self._directed is not None:
+            edges += f" from {len(self._directed.indices):,} directed ones"
         parts = [
             f"{self.num_nodes:,} nodes",
-            f"{self.num_edges:,} {'' if self.weights is None else 'weighted '}edges",
+            edges,
             features,
             f"{self.num_isolated:,} isolated",
         ]
@@ -428,14 +472,26 @@ def _graph_arrays(
 ) -> GraphArrays:
     """Arrays of a canonical CSR matrix in the dtypes of a graph; weights of 1 are dropped."""
     return GraphArrays(
-        indptr=matrix.indptr.astype(np.int64),
-        indices=matrix.indices.astype(index_dtype(matrix.shape[0]), copy=False),
-        weights=None if (matrix.data == 1).all() else matrix.data,
+        *_edge_arrays(matrix),
         features=features,
         node_ids=node_ids,
         feature_names=feature_names,
         num_duplicates=num_duplicates,
     )
+
+
+def _edge_arrays(matrix: sp.csr_array) -> EdgeArrays:
+    return EdgeArrays(
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(index_dtype(matrix.shape[0]), copy=False),
+        weights=None if (matrix.data == 1).all() else matrix.data,
+    )
+
+
+def _read_only_edges(edges: EdgeArrays | None) -> EdgeArrays | None:
+    if edges is None:
+        return None
+    return EdgeArrays(*(None if array is None else read_only(array) for array in edges))
 
 
 def _symmetrize(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
@@ -460,7 +516,8 @@ def _symmetrize(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
         first.eliminate_zeros()
         raise InputError(
             f"adjacency must be symmetric: {kind} (first: {first.row[0]} - {first.col[0]}). Pass "
-            "symmetrize='max' or symmetrize='sum' to treat edges as undirected."
+            "symmetrize='max' or symmetrize='sum' to treat edges as undirected; "
+            "Graph(..., directed=True) keeps their directions too."
         )
     if how == "max":
         return sp.csr_array(A.maximum(transposed))

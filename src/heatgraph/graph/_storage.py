@@ -10,10 +10,13 @@ A graph of n nodes, with m stored entries in A and d features, is a file of
     feature_names        as feature_names.text and .offsets, (d + 1,)
     order                a permutation of the nodes, (n,), if `heatgraph._engine.reordering` found
                          one
+    directed             directed edges, if the graph keeps them, in CSR form as directed.indptr,
+                         .indices and, if they are weighted, .weights
 
 The checksum of a file detects damage, not malice, and compiled code reads these arrays without
 bounds checks. So reading validates again everything that `Graph` guarantees, block by block, in
-constant memory: sorted rows, indices in range, finite weights and features, distinct names.
+constant memory: sorted rows, indices in range, finite weights and features, distinct names, and
+directed edges only where A has an edge.
 
 The symmetry A = A^T is verified in the same pass, without random access to the transposed entries.
 With random hashes a and b of nodes and h of weights, in arithmetic modulo 2^64, the sum
@@ -30,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +71,19 @@ _ID_ARRAYS = {
 _NAME_ARRAYS = {False: (), True: ("feature_names.text", "feature_names.offsets")}
 _WEIGHT_ARRAYS = {False: (), True: ("weights",)}
 _ORDER_ARRAYS = {False: (), True: ("order",)}
+_DIRECTED_ARRAYS = {
+    None: (),  # files of earlier versions do not mention them
+    "unweighted": ("directed.indptr", "directed.indices"),
+    "weighted": ("directed.indptr", "directed.indices", "directed.weights"),
+}
+
+
+class EdgeArrays(NamedTuple):
+    """A square matrix in CSR form; without `weights` its entries are 1."""
+
+    indptr: Array
+    indices: Array
+    weights: Array | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,7 @@ class GraphArrays:
     """Everything that a graph file holds: what `Graph.save` writes and `Graph.load` reads.
 
     `features` is None, an array or a CSR matrix of shape (n, d); `order` is a permutation of the
-    nodes.
+    nodes; `directed` are the edges before they were symmetrised, if the graph keeps them.
     """
 
     indptr: Array
@@ -86,13 +102,17 @@ class GraphArrays:
     feature_names: list[str] | None = None
     num_duplicates: int = 0
     order: Array | None = None
+    directed: EdgeArrays | None = None
 
 
 def write_graph(path: str | Path, graph: GraphArrays) -> None:
     """Write a graph to a file atomically."""
-    tensors = {"indptr": graph.indptr, "indices": graph.indices}
-    if graph.weights is not None:
-        tensors["weights"] = graph.weights.astype(float_dtype(graph.weights.dtype), copy=False)
+    edges = EdgeArrays(graph.indptr, graph.indices, graph.weights)
+    tensors = _edge_tensors("", edges)
+    directed = None
+    if graph.directed is not None:
+        tensors |= _edge_tensors("directed.", graph.directed)
+        directed = "unweighted" if graph.directed.weights is None else "weighted"
     features, num_features = None, 0
     if graph.features is not None:
         num_features = int(graph.features.shape[1])
@@ -122,8 +142,17 @@ def write_graph(path: str | Path, graph: GraphArrays) -> None:
         "feature_names": graph.feature_names is not None,
         "num_duplicates": int(graph.num_duplicates),
         "order": graph.order is not None,
+        "directed": directed,
     }
     write_tensors(path, KIND, content, tensors, alignment=CACHE_LINE_ALIGNMENT)
+
+
+def _edge_tensors(prefix: str, edges: EdgeArrays) -> dict[str, Array]:
+    tensors = {prefix + "indptr": edges.indptr, prefix + "indices": edges.indices}
+    if edges.weights is not None:
+        dtype = float_dtype(edges.weights.dtype)
+        tensors[prefix + "weights"] = edges.weights.astype(dtype, copy=False)
+    return tensors
 
 
 def read_graph(path: str | Path) -> GraphArrays:
@@ -165,6 +194,7 @@ def _validate_graph(content: dict[str, Any], tensors: dict[str, Array]) -> Graph
         feature_names=names,
         num_duplicates=_count(content, "num_duplicates"),
         order=_order(tensors, n) if content["order"] else None,
+        directed=_directed_edges(content, tensors, indptr, indices),
     )
 
 
@@ -177,6 +207,7 @@ def _check_tensor_names(content: dict[str, Any], tensors: dict[str, Array]) -> N
         ("node_ids", _ID_ARRAYS),
         ("feature_names", _NAME_ARRAYS),
         ("order", _ORDER_ARRAYS),
+        ("directed", _DIRECTED_ARRAYS),
     ]
     for name, arrays in choices:
         value = content.get(name)
@@ -299,13 +330,50 @@ def _check_edges(indptr: Array, indices: Array, weights: Array | None) -> None:
             raise ValueError("its weights are too large: at some node they add up to infinity")
 
 
-def _check_weights(block: Array, start: int) -> None:
+def _check_weights(block: Array, start: int, name: str = "weights") -> None:
     valid = (block > 0) & np.isfinite(block)
     if not valid.all():
         at = int(np.flatnonzero(~valid)[0])
-        raise ValueError(
-            f"weights must be finite and positive. weights[{start + at}] is {block[at]}"
-        )
+        raise ValueError(f"{name} must be finite and positive. {name}[{start + at}] is {block[at]}")
+
+
+def _directed_edges(
+    content: dict[str, Any], tensors: dict[str, Array], indptr: Array, indices: Array
+) -> EdgeArrays | None:
+    """Directed edges, validated: canonical, with positive weights, where A has edges."""
+    if content.get("directed") is None:
+        return None
+    n, name = len(indptr) - 1, "directed.indices"
+    starts, columns = _csr_arrays(tensors, "directed.", n, [np.int64], [index_dtype(n)])
+    weights = None
+    if content["directed"] == "weighted":
+        weights = _array(tensors, "directed.weights", _FLOATS, columns.shape)
+    for positions, sources, targets in _validated_entries(starts, columns, n, name):
+        if weights is not None:
+            _check_weights(weights[positions], positions.start, "directed.weights")
+        missing = np.flatnonzero(~_are_edges(indptr, indices, sources, targets))
+        if len(missing):
+            at = int(missing[0])
+            raise ValueError(
+                f"its directed edge {sources[at]} -> {targets[at]} is not an edge of the graph"
+            )
+    return EdgeArrays(starts, columns, weights)
+
+
+def _are_edges(indptr: Array, indices: Array, rows: Array, columns: Array) -> Array:
+    """Whether each (row, column) is an entry of a canonical CSR matrix, by bisection."""
+    low, high = indptr[rows], indptr[rows + 1]
+    ends = high
+    while (low < high).any():
+        # Where low = high, the search is over, and `middle` may be the end of all entries.
+        middle = (low + high) // 2
+        is_open = low < high
+        is_smaller = is_open & (indices[np.where(is_open, middle, 0)] < columns)
+        low = np.where(is_smaller, middle + 1, low)
+        high = np.where(is_open & ~is_smaller, middle, high)
+    found = low < ends
+    found[found] = indices[low[found]] == columns[found]
+    return found
 
 
 class _SymmetryHash:

@@ -23,14 +23,7 @@ import scipy.sparse as sp
 
 from heatgraph._engine.threads import SingleBlasThread
 from heatgraph.graph import Graph
-from heatgraph.learning._channels import (
-    HEAT,
-    LINKS,
-    apply_channel,
-    block_gram,
-    channel_rows,
-    mean_operator,
-)
+from heatgraph.learning._channels import HEAT, HOPS, LINKS, Channels, block_gram
 from heatgraph.learning._design_matrices import (
     DesignMatrix,
     JoinedMatrix,
@@ -64,13 +57,22 @@ SETS: tuple[tuple[str, ...], ...] = (
     ("links", "two-hop-links"),
     ("features", "links", "two-hop-links"),
 )
+# The same for graphs with directed edges, whose two directions stand side by side.
+_DIRECTIONS = {
+    "neighbours": ("out-neighbours", "in-neighbours"),
+    "links": ("out-links", "in-links"),
+    "two-hop-links": ("two-hop-out-links", "two-hop-in-links"),
+}
+DIRECTED_SETS = tuple(
+    tuple(part for name in names for part in _DIRECTIONS.get(name, (name,))) for names in SETS
+)
 # Adjusted homophily of labelled nodes from which on nothing is compared: that of citation graphs is
 # 0.65 and more, and DGC is the most accurate set well below.
 CLEARLY_AGREEING = 0.4
 # Nodes on which sets are compared.
 COMPARING = SampleSize(600, 0.01)
 # Links are left out if their weights, one per node and class, are more than this, and two-hop links
-# if W W could have more entries.
+# if W W, or that of either direction, could have more entries.
 MAX_LINK_WEIGHTS, MAX_TWO_HOP_ENTRIES = 20_000_000, 20_000_000
 
 
@@ -105,16 +107,26 @@ def candidate_sets(task: NodeClassificationTask, setting: Setting) -> list[tuple
     """The sets to compare for a task, heat alone first."""
     graph, left_out = task.graph, set[str]()
     if graph.features is None:
-        left_out |= {"features", "neighbours"}
+        left_out |= set(HOPS) - set(LINKS)
     if graph.num_nodes * task.num_classes > MAX_LINK_WEIGHTS:
         left_out |= set(LINKS)
-    # Every path of two edges is an entry of W W at most.
-    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MAX_TWO_HOP_ENTRIES:
-        left_out |= {"two-hop-links"}
-    sets = [names for names in SETS if not left_out & set(names)]
+    if _count_two_hops(graph) > MAX_TWO_HOP_ENTRIES:
+        left_out |= {name for name in LINKS if len(HOPS[name]) == 2}
+    all_sets = SETS if graph.directed_adjacency is None else DIRECTED_SETS
+    sets = [names for names in all_sets if not left_out & set(names)]
     if setting.T == 0:  # heat is the features
         sets = [n for n in sets if n != ("features",) and not {HEAT, "features"} <= set(n)]
     return sets
+
+
+def _count_two_hops(graph: Graph) -> float:
+    """Paths of two edges: as many entries has W W at most, or each of both directions."""
+    A = graph.directed_adjacency
+    leaving = entering = np.diff(graph.indptr)
+    if A is not None:
+        leaving = np.diff(A.indptr)
+        entering = np.bincount(A.indices, minlength=graph.num_nodes)
+    return float(np.dot(leaving.astype(np.float64), entering.astype(np.float64)))
 
 
 def fit_channels(task: NodeClassificationTask, setting: Setting) -> ChannelModel | None:
@@ -208,14 +220,13 @@ def _sampled_grams(
     """
     _, graph = task.scale_features(setting.feature_scaling)
     n_threads, L = task.engine["n_threads"], folds.num_train_nodes
-    W = mean_operator(graph, task.dtype)
+    channels = Channels(graph, task.dtype, n_threads)
     grams = {}
     for name in names:
         if name == HEAT:
             gram = _heat_gram(task, graph, setting, folds)
         else:
-            rows = channel_rows(name, W, graph.features, folds.nodes, n_threads)
-            gram = block_gram(rows, L, n_threads)
+            gram = block_gram(channels.rows(name, folds.nodes), L, n_threads)
         square = float(np.trace(gram[:L], dtype=np.float64)) / L
         grams[name] = gram / gram.dtype.type(square if square > 0 else 1.0)
     return grams
@@ -241,7 +252,8 @@ def fit_set(
 ) -> ChannelModel:
     """Fit a set of channels to all training nodes."""
     _, graph = task.scale_features(setting.feature_scaling)
-    W, n_threads = mean_operator(graph, task.dtype), task.engine["n_threads"]
+    n_threads = task.engine["n_threads"]
+    channels = Channels(graph, task.dtype, n_threads)
     is_few = len(task.train) <= FEW_NODES
     blocks: list[Any] = []
     scales: list[float] = []
@@ -253,7 +265,7 @@ def fit_set(
         if name == HEAT:
             rows = task.diffuse(graph, setting, rows=task.train)
         else:
-            rows = channel_rows(name, W, graph.features, task.train, n_threads)
+            rows = channels.rows(name, task.train)
         scales.append(_root_mean_square(rows))
         blocks.append(rows if is_few else RowMatrix.from_features(rows, True, n_threads))
     fit = _fit_few if is_few else _fit_many
@@ -268,14 +280,14 @@ def fit_set(
 def channel_scores(task: NodeClassificationTask, setting: Setting, model: ChannelModel) -> Array:
     """Scores (n, C) of all nodes."""
     _, graph = task.scale_features(setting.feature_scaling)
-    W = mean_operator(graph, task.dtype)
+    channels = Channels(graph, task.dtype, task.engine["n_threads"])
     scores = np.tile(model.bias, (graph.num_nodes, 1))
     for name, Theta in model.Thetas.items():
         columns = Theta if name in LINKS else task.undiffused(setting, Theta)
         if name == HEAT:
             scores += task.diffuse(graph.with_features(columns), setting)
         else:
-            scores += apply_channel(name, W, columns, task.engine["n_threads"])
+            scores += channels.apply(name, columns)
     return scores
 
 

@@ -15,12 +15,19 @@ With W = D^-1 A (n, n), the mean over neighbours without self-loops, the channel
 
 that is B_c = W^k with k = 0, 1, 2 hops, except for heat, and F_c = X or I.
 
+If the graph keeps directed edges, W_out (n, n) is the mean over the nodes that a node links to, and
+W_in (n, n) over those that link to it. The directed channels are
+
+    out-neighbours, in-neighbours            W_out X, W_in X             (n, d)
+    out-links, in-links                      W_out, W_in                 (n, n)
+    two-hop-out-links, two-hop-in-links      W_out W_out, W_in W_in      (n, n).
+
 `heatgraph.learning._channel_models` chooses a set of channels and fits it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,17 +39,73 @@ from heatgraph.graph import Graph
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
+# Along edges of either direction, from source to target, or from target to source.
+Direction = Literal["any", "out", "in"]
+
 HEAT = "heat"
-# Powers of W, and the channels whose columns are nodes instead of features.
-HOPS = {"features": 0, "neighbours": 1, "links": 1, "two-hop-links": 2}
-LINKS = ("links", "two-hop-links")
+# The hops of a channel's kernel B_c: the first is its leftmost factor.
+HOPS: dict[str, tuple[Direction, ...]] = {
+    "features": (),
+    "neighbours": ("any",),
+    "links": ("any",),
+    "two-hop-links": ("any", "any"),
+    "out-neighbours": ("out",),
+    "in-neighbours": ("in",),
+    "out-links": ("out",),
+    "in-links": ("in",),
+    "two-hop-out-links": ("out", "out"),
+    "two-hop-in-links": ("in", "in"),
+}
+# Channels whose columns are nodes instead of features, and those that need directed edges.
+LINKS = tuple(name for name in HOPS if name.endswith("links"))
+DIRECTED = tuple(name for name, hops in HOPS.items() if {"out", "in"} & set(hops))
 # Entries of the dense block of rows by which sparse rows are multiplied at a time.
 BLOCK_ENTRIES = 1 << 22
 
 
-def mean_operator(graph: Graph, dtype: np.dtype[Any]) -> sp.csr_array:
-    """W = D^-1 A (n, n) without self-loops; rows of isolated nodes are zero."""
-    A = graph.adjacency.astype(np.float64)
+class Channels:
+    """The channels of a graph; the means over neighbours are computed when a channel needs them."""
+
+    def __init__(self, graph: Graph, dtype: np.dtype[Any], n_threads: int | None = None) -> None:
+        self.graph, self.dtype, self.n_threads = graph, dtype, n_threads
+        self._operators: dict[Direction, sp.csr_array] = {}
+
+    def apply(self, name: str, columns: Array) -> Array:
+        """B_c times columns F_c Theta_c (n, C)."""
+        for direction in reversed(HOPS[name]):
+            columns = sparse_times_dense(self._operator(direction), columns, self.n_threads)
+        return columns
+
+    def kernel_rows(self, name: str, nodes: Indices) -> sp.csr_array:
+        """Rows (m, n) of B_c at some nodes."""
+        units = (np.ones(len(nodes), dtype=self.dtype), (np.arange(len(nodes)), nodes))
+        rows = sp.csr_array(units, shape=(len(nodes), self.graph.num_nodes))
+        for direction in HOPS[name]:
+            rows = sp.csr_array(rows @ self._operator(direction))
+        return rows
+
+    def rows(self, name: str, nodes: Indices) -> Any:
+        """Rows (m, p_c) of Z_c at some nodes: dense if they are features and these are."""
+        rows, X = self.kernel_rows(name, nodes), self.graph.features
+        if name in LINKS:
+            return rows
+        if sp.issparse(X):
+            return sp.csr_array(rows @ X.astype(self.dtype, copy=False))
+        return sparse_times_dense(rows, X.astype(self.dtype, copy=False), self.n_threads)
+
+    def _operator(self, direction: Direction) -> sp.csr_array:
+        if direction not in self._operators:
+            self._operators[direction] = mean_operator(self.graph, self.dtype, direction)
+        return self._operators[direction]
+
+
+def mean_operator(graph: Graph, dtype: np.dtype[Any], direction: Direction = "any") -> sp.csr_array:
+    """W = D^-1 A, W_out or W_in (n, n), without self-loops; rows of nodes without such edges are zero."""
+    edges = graph.adjacency if direction == "any" else graph.directed_adjacency
+    assert edges is not None
+    A = edges.astype(np.float64)
+    if direction == "in":
+        A = A.T.tocsr()
     if graph.num_self_loops:
         A = sp.csr_array(A - sp.diags_array(A.diagonal()))
         A.eliminate_zeros()
@@ -50,36 +113,6 @@ def mean_operator(graph: Graph, dtype: np.dtype[Any]) -> sp.csr_array:
     inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
     A.data *= np.repeat(inverse, np.diff(A.indptr))
     return A.astype(dtype)
-
-
-def apply_channel(name: str, W: sp.csr_array, columns: Array, n_threads: int | None) -> Array:
-    """B_c times columns F_c Theta_c (n, C)."""
-    for _ in range(HOPS[name]):
-        columns = sparse_times_dense(W, columns, n_threads)
-    return columns
-
-
-def channel_row(name: str, graph: Graph, node: int) -> npt.NDArray[np.float64]:
-    """The row (n,) of B_c at a node, in float64."""
-    W = mean_operator(graph, np.dtype(np.float64))
-    row = sp.csr_array(([1.0], ([0], [node])), shape=(1, graph.num_nodes))
-    for _ in range(HOPS[name]):
-        row = row @ W
-    return np.asarray(row.toarray()[0])
-
-
-def channel_rows(name: str, W: sp.csr_array, X: Any, nodes: Indices, n_threads: int | None) -> Any:
-    """Rows (m, p_c) of Z_c at some nodes: dense if they are features and these are."""
-    ones = np.ones(len(nodes), dtype=W.dtype)
-    units = (ones, (np.arange(len(nodes)), nodes))
-    rows = sp.csr_array(units, shape=(len(nodes), W.shape[0]))
-    for _ in range(HOPS[name]):
-        rows = sp.csr_array(rows @ W)
-    if name in LINKS:
-        return rows
-    if sp.issparse(X):
-        return sp.csr_array(rows @ X.astype(W.dtype, copy=False))
-    return sparse_times_dense(rows, X.astype(W.dtype, copy=False), n_threads)
 
 
 def block_gram(rows: Any, L: int, n_threads: int | None) -> Array:

@@ -33,7 +33,7 @@ from heatgraph.errors import (
     warn,
 )
 from heatgraph.graph import Graph, check_graph, node_indices
-from heatgraph.learning._channels import LINKS, apply_channel, channel_row, mean_operator
+from heatgraph.learning._channels import DIRECTED, LINKS, Channels
 from heatgraph.learning._extensions import (
     read_extensions,
 )
@@ -118,7 +118,8 @@ class DGCClassifier(NodeClassifier):
         (between nodes of similar features), "self-training" (on unlabelled nodes; only with
         validation nodes), "class-offsets" (a number for each class, learned from held-out labels),
         "channels" (features of nodes themselves, of their neighbours, and rows of the adjacency,
-        where labelled neighbours do not clearly agree; in place of the first two). "auto" tries
+        where labelled neighbours do not clearly agree; in place of the first two; by direction if
+        the graph keeps directed edges). "auto" tries
         all of them if T is "auto" and the solver "lbfgs", but channels only if `weight_decay` is
         "auto" too; None is plain DGC.
     final_fit : {"train", "train+val"}
@@ -151,7 +152,8 @@ class DGCClassifier(NodeClassifier):
         "similar" and "student"; or 1 for "channels".
     channel_coefs_ : dict of arrays of shape (C, d) or (C, n)
         Weights of channels by name: "features" and "neighbours" (d columns), "links" and
-        "two-hop-links" (a column for each node; such a model labels no other nodes). Empty for
+        "two-hop-links" (a column for each node; such a model labels no other nodes); for directed
+        edges "out-neighbours", "in-neighbours", "out-links" and so on. Empty for
         models without channels. With channels, `coef_` are the weights of diffused features, zeros
         if these are not used, and `weight_decay_` is that of blocks scaled to a mean square of 1.
     class_offsets_ : array of shape (C,), or None
@@ -314,12 +316,17 @@ class DGCClassifier(NodeClassifier):
             weights = coef.astype(np.float64)
             terms.append((row, weights))
             scores = scores + row @ self._undiffused(graph, weights)
-        links: list[tuple[Array, Array]] = []
+        links: list[tuple[str, Array, Array]] = []
+        channels = Channels(graph, np.dtype(np.float64), self.n_threads)
         for name, coef in self.channel_coefs_.items():
-            row, weights = channel_row(name, graph, int(node)), coef.astype(np.float64)
-            is_link = name in LINKS
-            (links if is_link else terms).append((row, weights))
-            scores = scores + row @ (weights.T if is_link else self._undiffused(graph, weights))
+            row = channels.kernel_rows(name, np.array([node])).toarray()[0]
+            weights = coef.astype(np.float64)
+            if name in LINKS:
+                links.append((name, row, weights))
+                scores = scores + row @ weights.T
+            else:
+                terms.append((row, weights))
+                scores = scores + row @ self._undiffused(graph, weights)
         c = int(scores.argmax()) if label is None else classes.index(label)
 
         def of_class(values: Array) -> Array:
@@ -335,7 +342,7 @@ class DGCClassifier(NodeClassifier):
             bias=float(of_class(bias)),
             probability=float(scipy.special.softmax(scores / self.temperature_)[c]),
             top=positive_integer(top, "top"),
-            links=[(row, of_class(weights)) for row, weights in links],
+            links=[(name, row, of_class(weights)) for name, row, weights in links],
         )
 
     def save(self, path: str | Path) -> None:
@@ -450,10 +457,10 @@ class DGCClassifier(NodeClassifier):
                 self._warn_of_shift(graph, undiffused, diffused)
             scores += diffused
         if self.channel_coefs_:
-            W = mean_operator(graph, scores.dtype)
+            channels = Channels(graph, scores.dtype, self.n_threads)
             for name, coef in self.channel_coefs_.items():
                 columns = coef.T if name in LINKS else self._undiffused(graph, coef)
-                scores += apply_channel(name, W, columns, self.n_threads)
+                scores += channels.apply(name, columns)
         return scores if nodes is None else scores[nodes]
 
     def _warn_of_shift(self, graph: Graph, undiffused: Array, diffused: Array) -> None:
@@ -502,6 +509,13 @@ class DGCClassifier(NodeClassifier):
             raise InputError(
                 "the graph's features must be those that the model was fitted with, in their "
                 f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
+            )
+        directed = [name for name in self.channel_coefs_ if name in DIRECTED]
+        if directed and graph.directed_adjacency is None:
+            raise InputError(
+                f"the model reads directions of edges ({', '.join(directed)}), and this graph has "
+                "none. Make it with Graph(..., directed=True) or from_tables(..., "
+                "directed='keep') (--directed keep)."
             )
         links = set(LINKS) & set(self.channel_coefs_)
         if not self.n_features_in_:

@@ -10,7 +10,7 @@ adds up to the score. One row of the kernel r(S) is needed, the diffusion of one
 diffuse on several graphs, each has a kernel and weights, and the shares are sums over graphs. So
 have channels of features (`heatgraph.learning._channels`), with a unit vector or a row of W as the
 row of their kernel. Channels of links have a weight theta_u for each node, and the shares
-W[v, u] theta_u of nodes alone.
+W[v, u] theta_u of nodes alone; those of directed links are told apart by direction.
 
 Without features each node is its own feature, x_uj = [u = j], and there are shares of nodes only.
 """
@@ -32,6 +32,13 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Pairs = tuple[Array, Array, Floats]  # source nodes, features, shares
 
+# How a node is linked to those whose shares a channel of directed links gives.
+DIRECTIONS = {
+    "out-links": "links to",
+    "in-links": "links from",
+    "two-hop-out-links": "links in two steps to",
+    "two-hop-in-links": "links in two steps from",
+}
 # Entries of dense features per block.
 BLOCK_ENTRIES = 1 << 22
 
@@ -54,9 +61,13 @@ class Explanation:
     feature_shares : array of shape (d,), or None without features
     link_shares : array of shape (n,), or None
         What it counts to be linked to each node, if the model has channels of links.
+    directed_link_shares : dict of arrays of shape (n,)
+        The terms of `link_shares` by direction, "links to" and "links from" each node, if the model
+        has channels of directed links.
     nodes, features, pairs, links : lists of records
         The largest shares by magnitude, as dictionaries, largest first; ``pandas.DataFrame(...)``
-        makes a table of each. `pairs` is empty without features, and `links` without their shares.
+        makes a table of each. `pairs` is empty without features, and `links` without their shares;
+        with directed links, its records have a direction.
     """
 
     node: Any
@@ -71,6 +82,7 @@ class Explanation:
     pairs: list[dict[str, Any]]
     link_shares: Floats | None = None
     links: list[dict[str, Any]] = field(default_factory=list)
+    directed_link_shares: dict[str, Floats] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         lines = [
@@ -91,7 +103,10 @@ class Explanation:
             rest = total - sum(record["share"] for record in records)
             lines.append(f"  {title}")
             for record in records:
-                what = ", ".join(f"{key} {record[key]}" for key in record if key != "share")
+                named = {key: record[key] for key in record if key not in ("share", "direction")}
+                what = ", ".join(f"{key} {value}" for key, value in named.items())
+                if "direction" in record:
+                    what = f"{record['direction']} {what}"
                 lines.append(f"    {record['share']:+.4f}  {what}")
             lines.append(f"    {rest:+.4f}  all others")
         return "\n".join(lines)
@@ -108,12 +123,13 @@ def explain(
     bias: float,
     probability: float,
     top: int,
-    links: Sequence[tuple[Floats, Floats]] = (),
+    links: Sequence[tuple[str, Floats, Floats]] = (),
 ) -> Explanation:
     """Decompose a score into shares of the nodes and features of a graph.
 
     `terms` are the node's row (n,) of r(S) and the weights (d,) of the score, for each graph on
-    which features diffuse and each channel of features; `links` likewise, with weights (n,).
+    which features diffuse and each channel of features; `links` likewise with weights (n,), after
+    the channel's name.
     """
     names = graph.names
     feature_names = np.array(graph.feature_names or range(graph.num_features), dtype=object)
@@ -122,10 +138,20 @@ def explain(
         by_feature, pairs = None, _no_pairs()
     else:
         by_node, by_feature, pairs = _shares(graph.features, scaling, terms, top)
-    by_link = None
+    by_channel = {name: row * theta for name, row, theta in links}
+    by_link, link_records = None, []
     if links:
-        by_link = np.sum([row * theta for row, theta in links], axis=0)
+        by_link = np.sum(list(by_channel.values()), axis=0)
         by_node = by_node + by_link
+        link_records = _records(top, by_link, node=names)
+    directed = {DIRECTIONS[name]: by_channel[name] for name in by_channel if name in DIRECTIONS}
+    if directed:
+        link_records = _records(
+            top,
+            np.concatenate(list(directed.values())),
+            direction=np.repeat(np.array(list(directed), dtype=object), len(names)),
+            node=np.tile(names, len(directed)),
+        )
     return Explanation(
         node=names[node : node + 1].tolist()[0],
         label=label,
@@ -138,7 +164,8 @@ def explain(
         features=[] if by_feature is None else _records(top, by_feature, feature=feature_names),
         pairs=_records(top, pairs[2], node=names[pairs[0]], feature=feature_names[pairs[1]]),
         link_shares=by_link,
-        links=[] if by_link is None else _records(top, by_link, node=names),
+        links=link_records,
+        directed_link_shares=directed,
     )
 
 
