@@ -48,6 +48,21 @@ def graphs(draw, max_nodes=12, featureless=False):
     return Graph(sp.csr_array(A), X)
 
 
+@st.composite
+def directed_adjacencies(draw, max_nodes=12):
+    """Dense weights of directed edges: entries of a symmetric matrix, some missing or doubled."""
+    A = draw(adjacencies(max_nodes))
+    random = np.random.default_rng(draw(seeds))
+    A = A * (random.random(A.shape) < 0.6)
+    return A * random.integers(1, 3, A.shape) if draw(st.booleans()) else A
+
+
+@st.composite
+def directed_graphs(draw, max_nodes=12):
+    A = draw(directed_adjacencies(max_nodes))
+    return Graph(sp.csr_array(A), draw(features(len(A))), directed=True)
+
+
 times = st.floats(0, 20, allow_subnormal=False)
 
 

@@ -18,11 +18,7 @@ from heatgraph.learning._channel_models import (
     is_clearly_better,
     neighbours_may_differ,
 )
-from heatgraph.learning._channels import (
-    HOPS,
-    LINKS,
-    channel_row,
-)
+from heatgraph.learning._channels import HOPS, LINKS, Channels
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._serialization import deserialize_model, serialize_model
 from heatgraph.learning._softmax_regression import SoftmaxRegression
@@ -57,7 +53,7 @@ def dense_block(name, graph, X, setting=SETTING):
     W = dense_mean(graph)
     if name == "heat":
         return hg.diffuse(graph.with_features(X), scheme=setting.scheme, dtype="float64", tol=1e-10)
-    return np.linalg.matrix_power(W, HOPS[name]) @ (np.eye(len(W)) if name in LINKS else X)
+    return np.linalg.matrix_power(W, len(HOPS[name])) @ (np.eye(len(W)) if name in LINKS else X)
 
 
 def test_gram_of_a_set_is_that_of_its_blocks_side_by_side():
@@ -183,8 +179,10 @@ def test_shares_of_an_explanation_add_up(data, val):
         assert explanation.feature_shares.sum() + by_links == pytest.approx(whole, abs=1e-9)
         everything = model.explain(node, label=model.classes_[1], top=data.graph.features.size)
         assert sum(pair["share"] for pair in everything.pairs) == pytest.approx(whole - by_links)
-        near = sum(channel_row(name, data.graph, node) for name in LINKS) > 0
-        assert not explanation.link_shares[~near].any()
+        channels = Channels(data.graph, np.dtype(np.float64))
+        rows = [channels.kernel_rows(name, np.array([node])).toarray()[0] for name in ALL[3:]]
+        assert not explanation.link_shares[np.sum(rows, axis=0) == 0].any()
+        assert explanation.directed_link_shares == {}
         assert "  links\n" in repr(explanation)
 
 

@@ -28,7 +28,7 @@ class TestReadSummary:
         summary = read_summary(read_tables(NODES, EDGES, TableOptions()))
         assert summary == {
             "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
-            "weighted": False, "features": 1,
+            "weighted": False, "directed": False, "features": 1,
             "columns": {
                 key: {"column": key, "guessed": True}
                 for key in ("id", "label", "split", "source", "target")

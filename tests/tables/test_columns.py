@@ -88,7 +88,7 @@ def test_no_columns():
         ({"split": "id"}, "column 'id' cannot be both the id and the split"),
         ({"source": "target"}, "'target' cannot be both source and target. .* also source"),
         ({"weight": "source"}, "'source' cannot be both the weight and an end of an edge"),
-        ({"directed": "no"}, "directed must be one of 'max', 'sum', 'refuse'. Got 'no'"),
+        ({"directed": "no"}, "directed must be one of 'max', 'sum', 'keep', 'refuse'. Got 'no'"),
         ({"duplicates": "no"}, "duplicates must be one of 'error', 'sum', 'max'. Got 'no'"),
         ({"memory_budget": "lots"}, "memory_budget must be"),
     ],

@@ -58,6 +58,8 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
     }
     ends = f"{columns['source']} - {columns['target']}"
     weight = f", weight: {columns['weight']}" if "weight" in columns else ""
+    if summary["directed"]:
+        weight += "; directed"
     rows: list[tuple[str, ...]] = [
         ("nodes", f"{summary['nodes']:,}", f"id: {columns['id']}"),
         ("edges", f"{summary['edges']:,}", f"from {summary['edge_rows']:,} rows; {ends}{weight}"),

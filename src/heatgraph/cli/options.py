@@ -232,8 +232,9 @@ class ColumnOptions:
         str,
         _column_option(
             "--directed",
-            "Edges are undirected. Where the two directions differ, take the larger weight, their "
-            "sum, or refuse.",
+            "Features diffuse along undirected edges. Where the two directions differ, take the "
+            "larger weight, their sum, the larger one but keep directions to learn from, or "
+            "refuse.",
             **choice(get_args(Directed)),
         ),
     ] = "max"
@@ -265,10 +266,10 @@ class ColumnOptions:
     ) -> TableOptions:
         """Options to read the features of a fitted model, and by default no labels."""
         names = getattr(model, "feature_names_in_", None)
-        no_features = {} if model.n_features_in_ else {"features": ""}
-        return self.table_options(
-            memory, label=label, split=split, model_features=names, **no_features
-        )
+        more = {} if model.n_features_in_ else {"features": ""}
+        if model.reads_directions and self.directed == "max":
+            more["directed"] = "keep"  # the same weights, and directions too
+        return self.table_options(memory, label=label, split=split, model_features=names, **more)
 
 
 @dataclass(frozen=True)

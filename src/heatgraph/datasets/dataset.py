@@ -101,9 +101,10 @@ class Dataset:
         graph = self.graph
         labels = None if self.labels is None else np.asarray(self.labels)
         parts = [[split.train, split.val, split.test] for split in self.splits.values()]
-        return fingerprint(
-            graph.indptr, graph.indices, graph.weights, graph.features, labels, *chain(*parts)
-        )
+        arrays = [graph.indptr, graph.indices, graph.weights, graph.features]
+        if graph.directed_adjacency is not None:
+            arrays.append(graph.directed_adjacency)
+        return fingerprint(*arrays, labels, *chain(*parts))
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

@@ -11,7 +11,7 @@ features instead, and ``feature(feature_amount:931)`` in its header, where 931 i
 Beside them may be splits, ``NAME_split_0.6_0.2_0.npz`` and so on: train_mask, val_mask and
 test_mask (n,), of about 48, 32 and 20 percent of the nodes in spite of the name.
 
-The graph is undirected: a link in either direction is an edge.
+A link in either direction is an edge to diffuse along; the graph keeps the directed links too.
 """
 
 from __future__ import annotations
@@ -119,11 +119,12 @@ def read_geom_gcn(folder: str | Path, name: str | None = None) -> Dataset:
     n = len(nodes)
     src, dst = read_edges(folder / EDGES_FILE, "\t", n)
     features = binary_features([nodes[node].features for node in range(n)], num_features)
-    graph = Graph.from_edges(src, dst, features=features, symmetrize="max")
+    graph = Graph.from_edges(src, dst, features=features, directed=True)
     splits = _read_splits(folder, name, n)
     notes = [
         f"Links are directed; {_count_one_way(src, dst, n):,} of the {graph.num_edges:,} edges are "
-        "links in one direction only. Directions are dropped."
+        "links in one direction only. Features diffuse along both directions, and DGCClassifier "
+        "may read the directions as channels."
     ]
     notes += [SPLITS] if splits else []
     notes += [DUPLICATE_NODES] if name in WITH_DUPLICATES else []

@@ -22,7 +22,8 @@ inverse transform sampling, in closed form:
 
 Features are x_i = signal mu_c + noise, with mu_c of length 1 in a random direction and standard
 normal noise. While edges are drawn, each is the integer key min(i, j) n + max(i, j), or i n + j if
-directed, so that duplicates are found by sorting. A key takes 8 bytes, as much as the edge in the graph.
+directed, so that duplicates are found by sorting. A key takes 8 bytes, as much as the edge in the
+graph.
 """
 
 from __future__ import annotations
@@ -133,11 +134,7 @@ def make_block_graph(
     blocks = _Blocks.make(sizes, _cutoff(exponent, n, edges), directed, random)
     labels = np.empty(n, dtype=np.int64)
     labels[blocks.nodes] = np.repeat(np.arange(len(sizes)), sizes)
-    keys = _draw_edges(blocks, inside, edges - inside, random)
-    if directed:
-        graph = Graph(_directed_adjacency(keys, n), directed=True)
-    else:
-        graph = Graph._from_canonical(_adjacency(keys, n))
+    graph = _graph(_draw_edges(blocks, inside, edges - inside, random), n, directed)
     split = fraction_split(labels, seed=seed)
     features = _draw_features(labels, columns, len(sizes), signal, random)
     return Dataset(
@@ -296,6 +293,13 @@ def _move_distinct(keys: Keys) -> int:
         keys[found : found + len(distinct)] = distinct
         found += len(distinct)
     return found
+
+
+def _graph(keys: Keys, n: int, directed: bool) -> Graph:
+    """Build a graph without features from sorted keys, which are overwritten."""
+    if directed:
+        return Graph(_directed_adjacency(keys, n), directed=True)
+    return Graph._from_canonical(_adjacency(keys, n))
 
 
 def _adjacency(keys: Keys, n: int) -> sp.csr_array:

@@ -25,7 +25,11 @@ _WEIGHT_NAMES = ("w", "weight")
 
 
 def from_dgl(
-    g: Any, *, symmetrize: Merge | None = None, duplicates: Literal["error"] | Merge = "error"
+    g: Any,
+    *,
+    symmetrize: Merge | None = None,
+    directed: bool = False,
+    duplicates: Literal["error"] | Merge = "error",
 ) -> Dataset:
     """Convert a homogeneous DGL graph to a Dataset.
 
@@ -35,8 +39,9 @@ def from_dgl(
         Optional node data are ``ndata["feat"]``, ``ndata["label"]`` (-1 or NaN if unknown), and the
         masks ``ndata["train_mask"]``, ``["val_mask"]`` and ``["test_mask"]``, which become splits
         as in `from_pyg`. Optional weights are ``edata["w"]`` or ``edata["weight"]``.
-    symmetrize, duplicates
-        As in `Graph`: edges are expected to be listed in both directions.
+    symmetrize, directed, duplicates
+        As in `Graph`: edges are expected to be listed in both directions, unless one of the first
+        two is given.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def from_dgl(
     src, dst = (read_array(ends, "edges") for ends in g.edges())
     graph = Graph.from_edges(
         src, dst, _weights(g.edata), n, features=read_features(g.ndata.get("feat"), "feat"),
-        symmetrize=symmetrize, duplicates=duplicates,
+        symmetrize=symmetrize, directed=directed, duplicates=duplicates,
     )  # fmt: skip
     return Dataset(
         "DGL graph", graph, read_labels(g.ndata.get("label"), n), read_splits(g.ndata, n)

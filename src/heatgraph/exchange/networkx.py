@@ -29,6 +29,7 @@ def from_networkx(
     split: Any = None,
     weight: Any = "weight",
     symmetrize: Merge | None = "max",
+    directed: bool = False,
     duplicates: Literal["error"] | Merge = "error",
 ) -> Dataset:
     """Convert a NetworkX graph, directed or not, with or without parallel edges, to a Dataset.
@@ -51,6 +52,8 @@ def from_networkx(
     symmetrize : "max" or "sum", optional
         How to merge the two directions of an edge in a directed graph, as in `Graph`. With None,
         their weights must be equal.
+    directed : bool
+        Keep the directions of a directed graph too, as in `Graph`.
     duplicates : "error", "sum" or "max"
         How to merge parallel edges with different weights, as in `Graph`.
 
@@ -71,9 +74,15 @@ def from_networkx(
         # Each edge is listed once, but parallel edges may be listed from different ends.
         src, dst = np.minimum(src, dst), np.maximum(src, dst)
         symmetrize = "max" if symmetrize is None else symmetrize
+        if directed:
+            raise InputError(
+                "directed=True keeps the directions of a DiGraph or MultiDiGraph. Got an "
+                f"undirected {type(G).__name__}; leave it out."
+            )
     graph = Graph.from_edges(
         src, dst, weights, len(nodes), features=X, node_ids=[node for node, _ in nodes],
-        feature_names=feature_names, symmetrize=symmetrize, duplicates=duplicates,
+        feature_names=feature_names, symmetrize=symmetrize, directed=directed,
+        duplicates=duplicates,
     )  # fmt: skip
     labels = None
     if label is not None:

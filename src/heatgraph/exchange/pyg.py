@@ -32,6 +32,7 @@ def from_pyg(
     *,
     weight: str | None = "edge_weight",
     symmetrize: Merge | None = None,
+    directed: bool = False,
     duplicates: Literal["error"] | Merge = "error",
 ) -> Dataset:
     """Convert a graph of PyTorch Geometric to a Dataset.
@@ -53,8 +54,9 @@ def from_pyg(
     weight : str, optional
         Attribute with one weight per edge; it may be absent. None ignores weights. Other edge
         attributes, such as a multi-dimensional ``edge_attr``, are not read.
-    symmetrize, duplicates
-        As in `Graph`: edges are expected to be listed in both directions.
+    symmetrize, directed, duplicates
+        As in `Graph`: edges are expected to be listed in both directions, unless one of the first
+        two is given. An edge leads from ``edge_index[0]`` to ``edge_index[1]``.
 
     Examples
     --------
@@ -71,7 +73,7 @@ def from_pyg(
             f"data must be a single graph. Got a batch of {read_array(batch, 'batch').max() + 1}; "
             "data.to_data_list() splits it."
         )
-    graph = _graph(stored, "x", weight, symmetrize, duplicates)
+    graph = _graph(stored, "x", weight, symmetrize, duplicates, directed)
     labels = read_labels(stored.get("y"), graph.num_nodes)
     return Dataset("PyG graph", graph, labels, read_splits(stored, graph.num_nodes))
 
@@ -180,12 +182,12 @@ def _graph(
     weight: str | None,
     symmetrize: Merge | None,
     duplicates: Literal["error"] | Merge,
+    directed: bool = False,
 ) -> Graph:
     X = read_features(stored.get(attr), attr)
     if stored.get("edge_index") is None:
-        # A and its transpose give the same graph: it must be symmetric, or is symmetrized.
-        adjacency = read_sparse(stored["adj_t"], "adj_t")
-        return Graph(adjacency, X, symmetrize=symmetrize, duplicates=duplicates)
+        adjacency = read_sparse(stored["adj_t"], "adj_t").T
+        return Graph(adjacency, X, symmetrize=symmetrize, directed=directed, duplicates=duplicates)
     edges = read_array(stored["edge_index"], "edge_index")
     if edges.ndim != 2 or len(edges) != 2:
         raise InputError(f"edge_index must have shape (2, edges). Got {edges.shape}.")
@@ -193,7 +195,7 @@ def _graph(
     src, dst = edges
     return Graph.from_edges(
         src, dst, weights, _count_nodes(stored, X), features=X, symmetrize=symmetrize,
-        duplicates=duplicates,
+        directed=directed, duplicates=duplicates,
     )  # fmt: skip
 
 

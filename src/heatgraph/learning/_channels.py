@@ -100,7 +100,7 @@ class Channels:
 
 
 def mean_operator(graph: Graph, dtype: np.dtype[Any], direction: Direction = "any") -> sp.csr_array:
-    """W = D^-1 A, W_out or W_in (n, n), without self-loops; rows of nodes without such edges are zero."""
+    """W = D^-1 A, W_out or W_in (n, n), without self-loops; rows without such edges are zero."""
     edges = graph.adjacency if direction == "any" else graph.directed_adjacency
     assert edges is not None
     A = edges.astype(np.float64)

@@ -345,6 +345,12 @@ class DGCClassifier(NodeClassifier):
             links=[(name, row, of_class(weights)) for name, row, weights in links],
         )
 
+    @property
+    def reads_directions(self) -> bool:
+        """Whether the fitted model needs graphs that keep directed edges."""
+        check_is_fitted(self)
+        return not set(DIRECTED).isdisjoint(self.channel_coefs_)
+
     def save(self, path: str | Path) -> None:
         """Write the model, without the graph, atomically to a file for `heatgraph.load`."""
         write_tensors(path, KIND, *serialize_model(to_fitted_model(self)))
@@ -510,12 +516,12 @@ class DGCClassifier(NodeClassifier):
                 "the graph's features must be those that the model was fitted with, in their "
                 f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
             )
-        directed = [name for name in self.channel_coefs_ if name in DIRECTED]
-        if directed and graph.directed_adjacency is None:
+        if self.reads_directions and graph.directed_adjacency is None:
+            listed = ", ".join(name for name in self.channel_coefs_ if name in DIRECTED)
             raise InputError(
-                f"the model reads directions of edges ({', '.join(directed)}), and this graph has "
-                "none. Make it with Graph(..., directed=True) or from_tables(..., "
-                "directed='keep') (--directed keep)."
+                f"the model reads the directions of edges ({listed}), and this graph has none. "
+                "Make it with Graph(..., directed=True), or with from_tables(..., directed='keep') "
+                "(--directed keep)."
             )
         links = set(LINKS) & set(self.channel_coefs_)
         if not self.n_features_in_:

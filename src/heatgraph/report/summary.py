@@ -36,6 +36,7 @@ def read_summary(result: ReadResult) -> dict[str, Any]:
         "self_loops": graph.num_self_loops,
         "isolated": graph.num_isolated,
         "weighted": graph.weights is not None,
+        "directed": graph.directed_adjacency is not None,
         "features": graph.num_features,
         "columns": {
             key: {"column": choice.name, "guessed": choice.detected}

@@ -1,4 +1,4 @@
-"""Read the edge table: pairs of node ids, perhaps with weights, into an undirected graph."""
+"""Read the edge table: pairs of node ids, perhaps with weights, into a graph."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
         weight,
         len(ids),
         node_ids=to_numpy(ids),
-        symmetrize=None if options.directed == "refuse" else options.directed,
+        symmetrize=options.directed if options.directed in ("max", "sum") else None,
+        directed=options.directed == "keep",
         duplicates=options.duplicates,
     )
     return Edges(graph, columns, table.num_rows, notes)
@@ -111,7 +112,7 @@ def _check_symmetric(
         raise InputError(
             f"{table.name}: edge {_format_id(ids, v)} -> {_format_id(ids, w)} has no counterpart "
             f"of equal weight ({difference.nnz // 2:,} such pairs in all). List both directions, "
-            "or set directed (--directed) to 'max' or 'sum'."
+            "or set directed (--directed) to 'max', 'sum' or 'keep'."
         )
 
 

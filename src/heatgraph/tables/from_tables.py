@@ -79,9 +79,10 @@ def from_tables(
         use. "" reads none.
     source, target, weight : str, optional
         Columns of `edges`.
-    directed : {"max", "sum", "refuse"}
-        Edges are undirected. Where the two directions differ in weight, take the larger weight,
-        take the sum, or raise an error.
+    directed : {"max", "sum", "keep", "refuse"}
+        Features diffuse along undirected edges. Where the two directions differ in weight, take the
+        larger weight, take the sum, take the larger one and also keep the directed edges for
+        `DGCClassifier` to learn from, or raise an error.
     duplicates : {"error", "sum", "max"}
         How to merge rows of the same edge that differ in weight.
     memory_budget : int or str, optional

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from heatgraph.errors import InputError
 
-Directed = Literal["max", "sum", "refuse"]
+Directed = Literal["max", "sum", "keep", "refuse"]
 Duplicates = Literal["error", "sum", "max"]
 
 NODE_COLUMNS = ("id", "label", "split")

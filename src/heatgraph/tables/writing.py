@@ -118,10 +118,12 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
                 "the node table. Rename it."
             )
         nodes |= {name: pa.array(graph.features[:, at]) for at, name in enumerate(names)}
-    upper = sp.triu(graph.adjacency, format="coo")
-    edges = {"source": _column(ids[upper.row]), "target": _column(ids[upper.col])}
+    written = sp.triu(graph.adjacency, format="coo")
+    if graph.directed_adjacency is not None:
+        written = graph.directed_adjacency.tocoo()
+    edges = {"source": _column(ids[written.row]), "target": _column(ids[written.col])}
     if graph.weights is not None:
-        edges["weight"] = pa.array(upper.data)
+        edges["weight"] = pa.array(written.data)
     tables |= {"nodes": pa.table(nodes), "edges": pa.table(edges)}
     paths = {name: folder / (name + suffix) for name in sorted(tables)}
     for name, path in paths.items():
