@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import start
 from safetensors.numpy import load_file
-from strategies import adjacencies, features
+from strategies import adjacencies, directed_adjacencies, features
 
 from heatgraph import Graph, diffuse
 from heatgraph._io import tensor_file
@@ -49,6 +49,9 @@ GRAPHS = {
     "objects": Graph(PATH, node_ids=np.array([*NAMES[:4], "nul at the end\0"], dtype=object)),
     "half of a pair": Graph(PATH, node_ids=[*NAMES[:4], "\udc80"]),
     "big-endian numbers": Graph(PATH, node_ids=np.arange(n, dtype=">i4")),
+    "directed": Graph(np.triu(WEIGHTS > 0), DENSE, directed=True),
+    "directed and weighted": Graph(np.triu(WEIGHTS) + WEIGHTS // 2, directed=True),
+    "directed without edges": Graph(np.zeros((n, n)), directed=True),
     "duplicates": Graph.from_edges([0, 0, 1], [1, 1, 0], num_nodes=2, symmetrize="max"),
 } | {
     kind: Graph(PATH, node_ids=np.iinfo(kind).max - np.arange(n, dtype=kind))
@@ -60,6 +63,13 @@ def assert_same(again, graph):
     assert vars(again).keys() >= {*Graph.__annotations__}
     for name in ("indptr", "indices", "weights"):
         one, other = getattr(again, name), getattr(graph, name)
+        assert (one is None) == (other is None)
+        if other is not None:
+            assert one.dtype == other.dtype
+            assert not one.flags.writeable
+            np.testing.assert_array_equal(one, other)
+    assert (again._directed is None) == (graph._directed is None)
+    for one, other in zip(again._directed or (), graph._directed or (), strict=True):
         assert (one is None) == (other is None)
         if other is not None:
             assert one.dtype == other.dtype
@@ -294,6 +304,48 @@ class TestDamage:
         monkeypatch.undo()
         with pytest.raises(FileFormatError, match="has format '2'.* Upgrade heatgraph"):
             Graph.load(path)
+
+
+class TestDirectedEdges:
+    """Arrays of a directed path 0 -> 1 -> 2, with a weight of 2 on its second edge."""
+
+    GRAPH = Graph.from_edges([0, 1], [1, 2], [1.0, 2.0], num_nodes=3, directed=True)
+
+    @pytest.mark.parametrize(
+        ("tensors", "message"),
+        [
+            ({"directed__indptr": put(1, 3)}, "directed.indptr must never decrease"),
+            ({"directed__indices": put(0, 3)}, r"directed.indices\[0\] is 3, outside 0..2"),
+            ({"directed__indices": put(0, 2)}, "directed edge 0 -> 2 is not an edge of the graph"),
+            ({"directed__indices": put(1, 1)}, "directed edge 1 -> 1 is not an edge of the graph"),
+            ({"directed__weights": put(1, 0.0)}, r"directed.weights\[1\] is 0.0"),
+            ({"directed__weights": put(1, np.nan)}, r"directed.weights\[1\] is nan"),
+            ({"directed__weights": None}, "'directed.weights' is missing"),
+            ({"directed__indices": lambda a: a[:1]}, r"indices must be int32 of shape \(2,\)"),
+            ({"directed__indptr": lambda a: a[:3]}, r"directed.indptr must be int64 of shape"),
+        ],
+    )
+    def test_faults(self, path, tensors, message):
+        tampered(path, self.GRAPH, **tensors)
+        with pytest.raises(FileFormatError, match=message):
+            Graph.load(path)
+
+    def test_files_of_earlier_versions_do_not_mention_them(self, path):
+        tampered(path)
+        content, arrays = map_tensors(path, "graph")
+        del content["directed"]
+        write_tensors(path, "graph", content, arrays, alignment=CACHE_LINE_ALIGNMENT)
+        assert Graph.load(path).directed_adjacency is None
+        tampered(path, content={"directed": "both"})
+        with pytest.raises(FileFormatError, match="unknown value 'both' for directed"):
+            Graph.load(path)
+
+    @given(directed_adjacencies())
+    def test_membership_agrees_with_dense_entries(self, A):
+        graph, n = Graph(A, directed=True), len(A)
+        rows, columns = map(np.ravel, np.indices((n, n)))
+        found = _storage._are_edges(graph.indptr, graph.indices, rows, columns)
+        np.testing.assert_array_equal(found, graph.adjacency.toarray()[rows, columns] > 0)
 
 
 INT32 = np.iinfo(np.int32)

@@ -220,12 +220,10 @@ class _Blocks:
         block = np.searchsorted(starts, source, side="right") - 1
         if self.directed and not inside:
             block = (block + 1) % (len(starts) - 1)
+        within_block = inside or self.directed
         start, size = starts[block], starts[block + 1] - starts[block]
-        if inside or self.directed:
-            target = random.random(count) * size + start
-        else:
-            target = random.random(count) * (n - size)
-            target += np.where(target >= start, size, 0)
+        target = random.random(count) * (size if within_block else n - size)
+        target += start if within_block else np.where(target >= start, size, 0)
         tail, head = self._by_propensity(source), self._by_propensity(target)
         is_edge = tail != head
         tail, head = tail[is_edge], head[is_edge]

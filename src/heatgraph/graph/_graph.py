@@ -491,7 +491,8 @@ def _edge_arrays(matrix: sp.csr_array) -> EdgeArrays:
 def _read_only_edges(edges: EdgeArrays | None) -> EdgeArrays | None:
     if edges is None:
         return None
-    return EdgeArrays(*(None if array is None else read_only(array) for array in edges))
+    weights = None if edges.weights is None else read_only(edges.weights)
+    return EdgeArrays(read_only(edges.indptr), read_only(edges.indices), weights)
 
 
 def _symmetrize(A: sp.csr_array, how: Merge | None) -> sp.csr_array:

@@ -371,7 +371,7 @@ def _are_edges(indptr: Array, indices: Array, rows: Array, columns: Array) -> Ar
         is_smaller = is_open & (indices[np.where(is_open, middle, 0)] < columns)
         low = np.where(is_smaller, middle + 1, low)
         high = np.where(is_open & ~is_smaller, middle, high)
-    found = low < ends
+    found: Array = low < ends
     found[found] = indices[low[found]] == columns[found]
     return found
 

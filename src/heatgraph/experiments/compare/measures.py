@@ -25,7 +25,6 @@ from heatgraph.datasets.noise import add_feature_noise
 from heatgraph.datasets.synthetic import make_block_graph
 from heatgraph.errors import InputError
 from heatgraph.experiments.compare.methods import METHODS
-from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
 from heatgraph.learning.calibration import expected_calibration_error
 from heatgraph.learning.classifier import DGCClassifier
@@ -34,7 +33,12 @@ from heatgraph.report.summary import used_extensions
 
 Array = npt.NDArray[Any]
 # A graph this small, fitted first, triggers imports and compilation.
-WARM_UP_GRAPH = {"num_nodes": 60, "num_edges": 200, "num_classes": 2, "num_features": 8}
+WARM_UP_GRAPH: dict[str, Any] = {
+    "num_nodes": 60,
+    "num_edges": 200,
+    "num_classes": 2,
+    "num_features": 8,
+}
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,8 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
         return None
     train, val, _ = data.partition()
     with contextlib.suppress(Exception):
-        graph = Graph._from_canonical(data.graph.adjacency, data.graph.features)
+        edges = data.graph.with_features(None).subgraph(np.arange(data.graph.num_nodes))
+        graph = edges.with_features(data.graph.features)
         started = time.perf_counter()
         refitted.fit(graph, data.labels, train, val)
         return time.perf_counter() - started
