@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from graph_files import (
     GEOM_EDGES,
     GEOM_LABELS,
+    GEOM_LINKS,
     GEOM_X,
     geom_edge_lines,
     geom_masks,
@@ -40,6 +41,8 @@ def test_files(tmp_path, indices):
     assert_array_equal(data.graph.adjacency.toarray(), adjacency(GEOM_EDGES))
     assert data.graph.weights is None
     assert data.graph.num_duplicates == 1
+    links = {(v, w) for v, w in zip(*data.graph.directed_adjacency.nonzero(), strict=True)}
+    assert links == set(GEOM_LINKS)
     assert sp.issparse(data.graph.features)
     assert_array_equal(data.graph.features.toarray(), GEOM_X)
     assert data.labels.dtype == np.int64

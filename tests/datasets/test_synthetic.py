@@ -323,3 +323,54 @@ def test_reddit_like_has_the_size_of_reddit(monkeypatch):
 def test_invalid_scales(scale):
     with pytest.raises(InputError, match="scale must be a number in"):
         reddit_like(scale=scale)
+
+
+class TestDirected:
+    def test_edges_lead_within_a_class_or_to_the_next(self):
+        data = make_block_graph(900, 9000, 3, 4, homophily=0.4, directed=True, seed=1)
+        A = data.graph.directed_adjacency
+        src, dst = A.nonzero()
+        steps = np.bincount((data.labels[dst] - data.labels[src]) % 3, minlength=3) / A.nnz
+        assert_allclose(steps, [0.4, 0.6, 0], atol=0.01)
+        assert 8955 <= A.nnz <= 9000
+        assert A.has_canonical_format
+        assert not A.diagonal().any()
+        assert_canonical(data.graph)
+        again = make_block_graph(900, 9000, 3, 4, homophily=0.4, directed=True, seed=1)
+        assert again.digest() == data.digest()
+
+    def test_without_directions_no_pair_of_classes_stands_out(self):
+        data = make_block_graph(3000, 60_000, 3, 4, homophily=1 / 3, directed=True)
+        Y = np.eye(3)[data.labels]
+        counts = Y.T @ data.graph.adjacency @ Y
+        assert_allclose(counts / counts.sum(), np.full((3, 3), 1 / 9), atol=0.005)
+
+    def test_full_classes(self):
+        """Every pair that may be joined: 2 edges in each class, 4 from each to the next."""
+        data = make_block_graph(6, 18, 3, 1, homophily=1 / 3, exponent=math.inf, directed=True)
+        assert data.graph.directed_adjacency.nnz == 18
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"directed": 1}, "directed must be True or False. Got 1"),
+            (
+                {"num_classes": 1, "num_edges": 10, "homophily": 0.5},
+                "5 edges between classes.* 0 p",
+            ),
+            ({"num_edges": 400, "homophily": 0.5}, "200 edges within classes.* 180 pairs"),
+        ],
+    )
+    def test_refused(self, arguments, message):
+        options = {"num_classes": 2, "directed": True} | arguments
+        with pytest.raises(InputError, match=message):
+            make_block_graph(20, num_features=1, **options)
+
+    def test_peak_memory_is_as_announced(self, monkeypatch):
+        announced = []
+        monkeypatch.setattr(synthetic, "require_memory", lambda _, needed: announced.append(needed))
+        tracemalloc.start()
+        make_block_graph(20_000, 400_000, 3, 1, directed=True)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1.1 * announced[0]

@@ -57,6 +57,8 @@ class TestDGL:
         with pytest.raises(InputError, match="symmetrize="):
             from_dgl(g, duplicates="sum")
         assert from_dgl(g, duplicates="sum", symmetrize="max").graph.adjacency[1, 0] == 3
+        kept = from_dgl(g, duplicates="sum", directed=True).graph
+        assert kept.directed_adjacency.toarray().tolist() == [[0, 3], [0, 0]]
 
     def test_unsupported_graphs(self):
         for name, value, words in (

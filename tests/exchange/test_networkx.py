@@ -94,6 +94,14 @@ class TestNetworkx:
         with pytest.raises(InputError, match="symmetrize must be one of"):
             from_networkx(nx.path_graph(2), symmetrize="mean")
 
+    def test_directions_are_kept_if_asked(self, nx):
+        G = nx.MultiDiGraph([(0, 1), (0, 1), (1, 0), (1, 2)])
+        read = from_networkx(G, directed=True).graph
+        assert read.directed_adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
+        assert from_networkx(G).graph.directed_adjacency is None
+        with pytest.raises(InputError, match="directions of a DiGraph.*undirected Graph; leave"):
+            from_networkx(nx.path_graph(2), directed=True)
+
     def test_weights(self, nx):
         G = nx.Graph([(0, 1), (1, 2, {"weight": 2.0, "cost": 7}), (0, 2, {"weight": 0})])
         assert_array_equal(

@@ -83,6 +83,22 @@ class TestPyG:
             graph = from_pyg(data, symmetrize=how).graph
             assert_array_equal(graph.degrees, [1, 3, 2, 0])
 
+    def test_directions_are_kept_if_asked(self):
+        edges, expected = np.array([[0, 1, 1], [1, 0, 2]]), [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
+        data = SimpleNamespace(edge_index=edges, num_nodes=3)
+        kept = from_pyg(data, directed=True).graph.directed_adjacency
+        assert kept.toarray().tolist() == expected
+
+        class SparseTensor:
+            def coo(self):
+                return edges[1], edges[0], None
+
+            def sparse_sizes(self):
+                return (3, 3)
+
+        kept = from_pyg(SimpleNamespace(adj_t=SparseTensor()), directed=True).graph
+        assert kept.directed_adjacency.toarray().tolist() == expected
+
     def test_duplicates(self, torch, pyg):
         data = pyg.data.Data(
             edge_index=torch.tensor([[0, 1, 0, 1], [1, 0, 1, 0]]),

@@ -41,6 +41,15 @@ def test_weights():
     assert weights_of(rows).tolist() == [[0, 2.5, 0], [2.5, 0, 0], [0, 0, 3]]
 
 
+def test_directions_are_kept_if_asked():
+    nodes = {"id": list("abc"), "x": [1.0, 2.0, 3.0]}
+    edges = {"source": list("aab"), "target": list("bbc"), "weight": [2.0, 3.0, 1.0]}
+    graph = from_tables(nodes, edges, directed="keep", duplicates="sum").graph
+    assert graph.directed_adjacency.toarray().tolist() == [[0, 5, 0], [0, 0, 1], [0, 0, 0]]
+    assert graph.adjacency.toarray().tolist() == [[0, 5, 0], [5, 0, 1], [0, 1, 0]]
+    assert from_tables(nodes, edges, duplicates="sum").graph.directed_adjacency is None
+
+
 def test_conflicting_duplicates(write_csv):
     edges = write_csv("source,target,weight\na,b,1\nb,a,5\na,b,2\na,b,2\na,b,1\n", "edges.csv")
     with pytest.raises(InputError, match=r"line 4: edge 'a' -> 'b' has weight 2, and had 1 "

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import adjacencies, seeds
+from strategies import adjacencies, directed_adjacencies, seeds
 
 from heatgraph import Graph
 from heatgraph.datasets.dataset import Dataset
@@ -221,6 +221,14 @@ def test_data_sets_survive_a_round_trip(tmp_path_factory, data):
     before = graph.features.toarray() if sparse else graph.features
     assert_array_equal(X, before[:, columns])
     assert not np.delete(before, columns, axis=1).any()  # a feature table has no empty columns
+
+
+@given(directed_adjacencies(max_nodes=6))
+def test_directed_edges_survive_a_round_trip(tmp_path_factory, A):
+    folder = tmp_path_factory.mktemp("set")
+    write_dataset(Dataset("any", Graph(A, node_ids=np.arange(len(A)), directed=True)), folder)
+    again = from_tables(folder / "nodes.csv", folder / "edges.csv", directed="keep").graph
+    assert_array_equal(again.directed_adjacency.toarray(), A)
 
 
 class TestDataSets:

@@ -122,7 +122,7 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
     if graph.directed_adjacency is not None:
         written = graph.directed_adjacency.tocoo()
     edges = {"source": _column(ids[written.row]), "target": _column(ids[written.col])}
-    if graph.weights is not None:
+    if written.dtype.kind == "f":
         edges["weight"] = pa.array(written.data)
     tables |= {"nodes": pa.table(nodes), "edges": pa.table(edges)}
     paths = {name: folder / (name + suffix) for name in sorted(tables)}

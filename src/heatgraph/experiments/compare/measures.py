@@ -32,13 +32,9 @@ from heatgraph.learning.progress import Progress
 from heatgraph.report.summary import used_extensions
 
 Array = npt.NDArray[Any]
-# A graph this small, fitted first, triggers imports and compilation.
-WARM_UP_GRAPH: dict[str, Any] = {
-    "num_nodes": 60,
-    "num_edges": 200,
-    "num_classes": 2,
-    "num_features": 8,
-}
+# Nodes, edges, classes and features of a graph that is fitted first: small, but it triggers
+# imports and compilation.
+WARM_UP_GRAPH = (60, 200, 2, 8)
 
 
 @dataclass(frozen=True)
@@ -179,7 +175,7 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
 
 def _warm_up(job: Job) -> None:
     """Fit and predict on a small graph with the same kind of features."""
-    small = make_block_graph(**WARM_UP_GRAPH)
+    small = make_block_graph(*WARM_UP_GRAPH)
     X = job.data.graph.features
     if X is None:
         small = replace(small, graph=small.graph.with_features(None))
