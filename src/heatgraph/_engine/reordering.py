@@ -100,7 +100,7 @@ def _permute(graph: Graph, order: Array, rank: Array) -> Graph:
     row_end = indptr[:-1].copy()
     for nodes in _node_ranges(indptr):
         permute_symmetric(*given, order, rank, row_end, indices, weights, *nodes)
-    return graph._with_edges(indptr, indices, weights)
+    return graph._replace_edges(indptr, indices, weights)
 
 
 def _community_order(graph: Graph) -> Array:

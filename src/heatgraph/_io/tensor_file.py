@@ -91,17 +91,20 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
     return tensors_from_bytes(path.read_bytes(), kind, path)
 
 
-def map_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def map_tensors(
+    path: str | Path, kind: str, noun: str | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Memory-map a file of `write_tensors`; the arrays are read-only views of the map.
 
     The checksum is verified now, but pages are read again later. Replace such a file as
-    `atomic_write` does; never write into it while it is mapped.
+    `atomic_write` does; never write into it while it is mapped. Errors name it as a `noun` file, by
+    default by its kind.
     """
     path = Path(path)
     with path.open("rb") as file:
         empty = os.fstat(file.fileno()).st_size == 0  # mmap refuses empty files
         raw = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _read(raw, kind, path, noun=kind)
+    return _read(raw, kind, path, noun or kind)
 
 
 def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Array]) -> bytes:

@@ -24,6 +24,14 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import as_array, check_range, index_dtype, working_dtype
 from heatgraph.errors import InputError
+from heatgraph.graph._growth import (
+    NewNodes,
+    grown_adjacency,
+    grown_features,
+    grown_ids,
+    read_new_edges,
+    read_new_nodes,
+)
 from heatgraph.graph._normalized_operator import NormalizedOperator, read_only, square_array
 from heatgraph.graph._storage import EdgeArrays, GraphArrays, read_graph, write_graph
 from heatgraph.graph._validation import (
@@ -84,8 +92,8 @@ class Graph:
     feature_names: list[str] | None
     num_duplicates: int
     _directed: EdgeArrays | None
-    # Values that other layers derive from the edges. "order", a permutation of the nodes, is stored
-    # by `save`. Graphs that share their edges share this dict; copies, pickles and subgraphs start
+    # Values derived from the edges and the ids. "order", a permutation of the nodes, is stored by
+    # `save`. Graphs that share their edges share this dict; copies, pickles and subgraphs start
     # with an empty one.
     cache: dict[str, Any]
 
@@ -207,6 +215,9 @@ class Graph:
         if directed:
             arrays = replace(arrays, directed=_edge_arrays(entries.matrix))
         self._set_arrays(arrays)
+        self._check_degrees()
+
+    def _check_degrees(self) -> None:
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
             raise InputError(
@@ -347,25 +358,129 @@ class Graph:
         graph.feature_names = validate_feature_names(feature_names, graph.features)
         return graph
 
+    def with_nodes(
+        self,
+        features: Any = None,
+        edges: Any = (),
+        weight: Any = None,
+        node_ids: Any = None,
+        *,
+        num_nodes: int | None = None,
+        duplicates: Literal["error"] | Merge = "error",
+    ) -> Graph:
+        """Return a larger graph: this one and R further nodes, with indices n, ..., n + R - 1.
+
+        Parameters
+        ----------
+        features : array or sparse matrix of shape (R, d)
+            Features of the new nodes; None for a graph without features.
+        edges : array of shape (m, 2) or list of pairs
+            Pairs of node ids, or of indices in a graph without ids; at least one of the two is new.
+            An edge is listed once, in either direction.
+        weight : sequence of length m, optional
+            Weights >= 0 of the edges; by default 1. Edges of weight 0 are dropped.
+        node_ids : sequence of length R
+            Ids of the new nodes, if the graph has ids.
+        num_nodes : int, optional
+            R, where neither features nor ids tell it.
+        duplicates : "error", "sum" or "max"
+            How to merge edges that are listed more than once, as in `Graph`.
+
+        Examples
+        --------
+        >>> triangle = Graph.from_edges([0, 1, 2], [1, 2, 0], num_nodes=3, symmetrize="max")
+        >>> triangle.with_nodes(edges=[(3, 0), (4, 3)], num_nodes=2)
+        Graph(5 nodes, 5 edges, no features, 0 isolated)
+        """
+        new = self._read_new_nodes(features, edges, weight, node_ids, num_nodes, duplicates)
+        return self._grow(new, duplicates)
+
+    def with_edges(
+        self,
+        edges: Any,
+        weight: Any = None,
+        *,
+        duplicates: Literal["error"] | Merge = "error",
+    ) -> Graph:
+        """Return the graph with further edges between its nodes; parameters as in `with_nodes`.
+
+        An edge that the graph has already is a duplicate.
+
+        Examples
+        --------
+        >>> path = Graph.from_edges([0, 1], [1, 2], num_nodes=3, symmetrize="max")
+        >>> path.with_edges([(2, 0)])
+        Graph(3 nodes, 3 edges, no features, 0 isolated)
+        """
+        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        arrays, positions = self._to_arrays(), self._positions()
+        return self._grow(read_new_edges(arrays, positions, edges, weight, duplicates), duplicates)
+
+    def _read_new_nodes(
+        self,
+        features: Any,
+        edges: Any,
+        weight: Any,
+        node_ids: Any,
+        num_nodes: int | None,
+        duplicates: Literal["error"] | Merge,
+    ) -> NewNodes:
+        """Check the arguments of `with_nodes`."""
+        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        arrays, positions = self._to_arrays(), self._positions()
+        return read_new_nodes(
+            arrays, positions, features, edges, weight, node_ids, num_nodes, duplicates
+        )
+
+    def _positions(self) -> dict[Any, int] | None:
+        """Index of each node by its id, kept with the graph; None without ids."""
+        if self.node_ids is None:
+            return None
+        if "positions" not in self.cache:
+            self.cache["positions"] = {name: at for at, name in enumerate(self.node_ids.tolist())}
+        positions: dict[Any, int] = self.cache["positions"]
+        return positions
+
+    def _grow(self, new: NewNodes, duplicates: Literal["error"] | Merge = "error") -> Graph:
+        """The one place where a larger graph is made, of nodes and edges that were checked."""
+        if self._directed is not None:
+            raise InputError(
+                "a graph that keeps the directions of its edges cannot grow. Build it anew, with "
+                "Graph.from_edges."
+            )
+        arrays = self._to_arrays()
+        graph = self._from_arrays(
+            _graph_arrays(
+                grown_adjacency(arrays, new, duplicates),
+                grown_features(arrays, new),
+                grown_ids(arrays, new),
+                self.feature_names,
+                self.num_duplicates + new.num_duplicates,
+            )
+        )
+        graph._check_degrees()
+        return graph
+
     def save(self, path: str | Path) -> None:
         """Write the graph to a file atomically; `Graph.load` reads it.
 
         Node ids must be integers or strings. Memory-mapped features are written block by block, and
         need not fit in memory.
         """
-        write_graph(
-            path,
-            GraphArrays(
-                indptr=self.indptr,
-                indices=self.indices,
-                weights=self.weights,
-                features=self.features,
-                node_ids=self.node_ids,
-                feature_names=self.feature_names,
-                num_duplicates=self.num_duplicates,
-                order=self.cache.get("order"),
-                directed=self._directed,
-            ),
+        write_graph(path, self._to_arrays())
+
+    def _to_arrays(self) -> GraphArrays:
+        """Everything that a file holds of the graph."""
+        return GraphArrays(
+            indptr=self.indptr,
+            indices=self.indices,
+            weights=self.weights,
+            features=self.features,
+            node_ids=self.node_ids,
+            feature_names=self.feature_names,
+            num_duplicates=self.num_duplicates,
+            order=self.cache.get("order"),
+            directed=self._directed,
         )
 
     @classmethod
@@ -379,7 +494,7 @@ class Graph:
         """
         return cls._from_arrays(read_graph(path))
 
-    def _with_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
+    def _replace_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
         """Return a graph with the same nodes, no features, and edges that are known to be valid."""
         return self._from_arrays(GraphArrays(indptr, indices, weights))
 

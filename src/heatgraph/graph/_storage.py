@@ -104,9 +104,19 @@ class GraphArrays:
     order: Array | None = None
     directed: EdgeArrays | None = None
 
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, n."""
+        return len(self.indptr) - 1
+
 
 def write_graph(path: str | Path, graph: GraphArrays) -> None:
     """Write a graph to a file atomically."""
+    write_tensors(path, KIND, *serialize_graph(graph), alignment=CACHE_LINE_ALIGNMENT)
+
+
+def serialize_graph(graph: GraphArrays) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The JSON values and the arrays of a graph file; `deserialize_graph` is the inverse."""
     edges = EdgeArrays(graph.indptr, graph.indices, graph.weights)
     tensors = _edge_tensors("", edges)
     directed = None
@@ -144,7 +154,7 @@ def write_graph(path: str | Path, graph: GraphArrays) -> None:
         "order": graph.order is not None,
         "directed": directed,
     }
-    write_tensors(path, KIND, content, tensors, alignment=CACHE_LINE_ALIGNMENT)
+    return content, tensors
 
 
 def _edge_tensors(prefix: str, edges: EdgeArrays) -> dict[str, Array]:
@@ -159,7 +169,7 @@ def read_graph(path: str | Path) -> GraphArrays:
     """Memory-map and validate a graph file; the arrays are read-only views of the map."""
     content, tensors = map_tensors(path, KIND)
     try:
-        return _validate_graph(content, tensors)
+        return deserialize_graph(content, tensors)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise FileFormatError(
@@ -167,7 +177,7 @@ def read_graph(path: str | Path) -> GraphArrays:
         ) from error
 
 
-def _validate_graph(content: dict[str, Any], tensors: dict[str, Array]) -> GraphArrays:
+def deserialize_graph(content: dict[str, Any], tensors: dict[str, Array]) -> GraphArrays:
     """Check everything that `Graph` guarantees; a violation raises ValueError or LookupError."""
     _check_tensor_names(content, tensors)
     n = tensors["indptr"].size - 1
