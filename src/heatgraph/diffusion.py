@@ -367,7 +367,7 @@ def _prepare(
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
         raise InputError(f"reorder must be True, False or None. Got {reorder!r}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
-    working_dtype = _working_precision(scheme_list, dtype)
+    working_dtype = working_precision(scheme_list, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")
     propagator: ChebyshevSeries | LiteralSteps
@@ -406,7 +406,7 @@ def check_engine(
     return working_dtype(dtype), memory_budget_bytes(memory_budget), thread_count(n_threads)
 
 
-def _working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:
+def working_precision(schemes: Sequence[Scheme], dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Choose float64 where rounding S to `dtype` would change the equilibrium by too much."""
     epsilon = float(np.finfo(dtype).eps)
     if any(abs(1 - scheme.decay(epsilon)) > MOST_DRIFT for scheme in schemes):
