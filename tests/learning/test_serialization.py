@@ -213,3 +213,77 @@ def test_parameters_convert_to_json_values_and_back():
         to_json_value(object())
     with pytest.raises(InputError, match="is no scheme"):
         from_json_value({"kind": "os.system"})
+
+
+# Models that carry their graph
+
+
+@pytest.mark.parametrize("kind", ["words", "dense", None])
+def test_a_model_carries_its_graph(tmp_path, kind):
+    plain, labels = planted(kind=kind)
+    names = None if kind is None else [f"f{at}" for at in range(12)]
+    graph = hg.Graph(
+        plain.adjacency, plain.features, [f"n{v}" for v in range(90)], feature_names=names
+    )
+    clf = fitted(graph, labels)
+    clf.save(tmp_path / "alone")
+    clf.save(tmp_path / "both", graph=True)
+    graph.save(tmp_path / "graph")
+    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert abs(sizes["both"] - sizes["alone"] - sizes["graph"]) < 2000
+    again = load(tmp_path / "both")
+    np.testing.assert_array_equal(again.predict_proba(), clf.predict_proba())
+    assert again.graph_.names.tolist() == graph.names.tolist()
+    assert again.graph_.feature_names == names
+    assert repr(again.explain(3)) == repr(clf.explain(3))
+    if kind is not None:
+        edges, ids = [("new", "n3")], ["new"]
+        np.testing.assert_array_equal(
+            again.predict_proba_new(graph.features[:1], edges, node_ids=ids),
+            clf.predict_proba_new(graph.features[:1], edges, node_ids=ids),
+        )
+    again.save(tmp_path / "again", graph=True)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "both").read_bytes()
+    with pytest.raises(InputError, match="a model that was loaded has none"):
+        load(tmp_path / "alone").save(tmp_path / "none", graph=True)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_file_that_a_model_was_loaded_from_may_be_replaced(tmp_path):
+    clf = fitted()
+    clf.save(tmp_path / "model", graph=True)
+    again = load(tmp_path / "model")
+    again.save(tmp_path / "model", graph=True)
+    fitted(weight_decay=0.1).save(tmp_path / "model", graph=True)
+    np.testing.assert_array_equal(again.predict_proba(), clf.predict_proba())
+
+
+@pytest.mark.parametrize(
+    "break_graph",
+    [
+        lambda content, tensors: tensors.pop("graph.indices"),
+        lambda content, tensors: tensors.update({"graph.more": np.zeros(1)}),
+        lambda content, tensors: content.update(graph=3),
+        lambda content, tensors: content["graph"].update(order="x"),
+        lambda content, tensors: tensors["graph.indices"].__setitem__(0, -1),
+        lambda content, tensors: tensors["graph.features.data"].__setitem__(0, np.nan),
+        lambda content, tensors: content.update(num_features=0),
+    ],
+)
+def test_a_carried_graph_is_validated(tmp_path, break_graph):
+    path = tmp_path / "model"
+    fitted().save(path, graph=True)
+    content, tensors = read_tensors(path, "DGCClassifier")
+    break_graph(content, tensors)
+    write_tensors(path, "DGCClassifier", content, tensors)
+    with pytest.raises(FileFormatError, match="does not hold a valid model"):
+        load(path)
+
+
+def test_a_graph_of_other_features_is_refused(tmp_path):
+    path = tmp_path / "model"
+    clf = fitted()
+    clf.graph_ = planted(kind=None)[0]
+    clf.save(path, graph=True)
+    with pytest.raises(FileFormatError, match="features of the graph are not those of the model"):
+        load(path)

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
+from heatgraph.graph import Graph
+from heatgraph.graph._storage import deserialize_graph, serialize_graph
 from heatgraph.learning._channels import HOPS, LINKS
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._shift import GraphProfile
@@ -30,8 +32,8 @@ Array = npt.NDArray[Any]
 # Columns of the table of a search.
 SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
                   "learning_rate", "score", "accuracy", "log_loss", "head")  # fmt: skip
-# What names of tensors with the weights of a channel begin with.
-CHANNEL = "channel_"
+# What names of tensors begin with: weights of a channel, and arrays of the graph.
+CHANNEL, GRAPH = "channel_", "graph."
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,25 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         profile=GraphProfile.from_tensors(tensors, C),
         channel_coefs=_read_channels(tensors, (d, C), num_features > 0),
     )
+
+
+def serialize_model_graph(graph: Graph) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What a file has beside a model that carries its graph: JSON values, and arrays."""
+    content, tensors = serialize_graph(graph._to_arrays())
+    return {"graph": content}, {GRAPH + name: array for name, array in tensors.items()}
+
+
+def deserialize_model_graph(
+    content: dict[str, Any], tensors: dict[str, Array], model: FittedModel
+) -> Graph | None:
+    """The graph that a model carries, validated as a graph file is; None if there is none."""
+    if "graph" not in content:
+        return None
+    own = {n.removeprefix(GRAPH): T for n, T in tensors.items() if n.startswith(GRAPH)}
+    graph = Graph._from_arrays(deserialize_graph(content["graph"], own))
+    if graph.num_features != model.num_features:
+        raise ValueError("the features of the graph are not those of the model")
+    return graph
 
 
 def _read_channels(

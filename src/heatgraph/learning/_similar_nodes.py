@@ -15,6 +15,7 @@ largest are kept.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -81,24 +82,84 @@ def similar_pairs(X: Any, k: int, n_threads: int | None = None) -> sp.csr_array:
 
     Among equals, nodes of lower index come first. Nodes without a common feature are not similar.
     """
-    unit = _unit_rows(X)
-    n = unit.shape[0]
-    size = max(1, min(n, BLOCK_ENTRIES // n))
-    blocks = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
-    found: dict[int, tuple[Indices, Indices]] = {}
-
-    def search(block: Indices) -> None:
-        similarities = _similarities(unit, block)
-        similarities[block, np.arange(len(block))] = -1
-        nearest, column = _largest_by_column(similarities, k)
-        found[int(block[0])] = block[column], nearest
-
-    with SingleBlasThread(), WorkerThreads(thread_count(n_threads)) as workers:
-        workers.map(search, blocks)
-    nodes, nearest = (np.concatenate(part) for part in zip(*found.values(), strict=True))
+    nearest = NearestNodes.find(X, k, n_threads).nearest
+    nodes, places = np.nonzero(nearest >= 0)
     ones = np.ones(len(nodes))
-    directed = sp.csr_array((ones, (nodes, nearest)), shape=(n, n))
+    directed = sp.csr_array((ones, (nodes, nearest[nodes, places])), shape=(len(nearest),) * 2)
     return sp.csr_array(directed.maximum(directed.T))
+
+
+@dataclass(frozen=True)
+class NearestNodes:
+    """The k nearest of each node, by decreasing similarity, and what finding further ones needs.
+
+    `unit` (n, d) are features of unit length, `nearest` (n, k) indices, -1 where there are fewer
+    than k, and `similarity` (n, k) their cosines, 0 there.
+    """
+
+    unit: Any
+    nearest: Indices
+    similarity: npt.NDArray[np.float32]
+
+    @classmethod
+    def find(cls, X: Any, k: int, n_threads: int | None = None) -> NearestNodes:
+        """Compare all pairs of rows of X (n, d)."""
+        unit = _unit_rows(X)
+        n = unit.shape[0]
+        nearest = np.full((n, k), -1, dtype=np.int64)
+        similarity = np.zeros((n, k), dtype=np.float32)
+        size = max(1, min(n, BLOCK_ENTRIES // n))
+        blocks = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
+
+        def search(block: Indices) -> None:
+            similarities = _similarities(unit, unit[block])
+            similarities[block, np.arange(len(block))] = -1
+            rows, column, place = _largest_by_column(similarities, k)
+            nearest[block[column], place] = rows
+            similarity[block[column], place] = similarities[rows, column]
+
+        with SingleBlasThread(), WorkerThreads(thread_count(n_threads)) as workers:
+            workers.map(search, blocks)
+        return cls(unit, nearest, similarity)
+
+    def grow(self, X: Any) -> tuple[Indices, Indices]:
+        """Pairs that `similar_pairs` of n + R nodes has more than that of n, and those it has less.
+
+        X (R, d) are features of the new nodes, scaled as the others. Pairs (p, 2) are listed once.
+        A new node takes the place of the last among the nearest of a known one if it is more
+        similar to it.
+        """
+        (n, k), R = self.nearest.shape, X.shape[0]
+        unit = _unit_rows(X)
+        with SingleBlasThread():
+            known, among = _similarities(self.unit, unit), _similarities(unit, unit)
+        among[np.arange(R), np.arange(R)] = -1
+        rows, column, _ = _largest_by_column(np.vstack([known, among]), k)
+        added = [np.stack([rows, column + n], axis=1)]
+        changed = np.flatnonzero((known > self.similarity[:, [-1]]).any(axis=1))
+        old = self.nearest[changed]
+        candidates = np.hstack([old, np.tile(np.arange(n, n + R), (len(changed), 1))])
+        similarity = np.hstack([self.similarity[changed], known[changed]])
+        # Stable: among equals, known nodes come before new ones, each by index.
+        order = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+        now = np.take_along_axis(candidates, order, axis=1)
+        now[np.take_along_axis(similarity, order, axis=1) <= 0] = -1
+        at, place = np.nonzero(now >= n)
+        added.append(np.stack([changed[at], now[at, place]], axis=1))
+        lists = dict(zip(changed.tolist(), now.tolist(), strict=True))
+        removed = [
+            (v, w)
+            for v, before in zip(changed.tolist(), old.tolist(), strict=True)
+            for w in set(before) - set(lists[v])
+            if w >= 0 and v not in lists.get(w, self.nearest[w].tolist())
+        ]
+        return _distinct_pairs(np.concatenate(added)), _distinct_pairs(removed)
+
+
+def _distinct_pairs(pairs: Any) -> Indices:
+    """Unordered pairs (p, 2), each once, with the lower index first."""
+    array = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.unique(np.sort(array, axis=1), axis=0)
 
 
 def _unit_rows(X: Any) -> Any:
@@ -113,16 +174,16 @@ def _unit_rows(X: Any) -> Any:
     return (X * inverse[:, np.newaxis]).astype(np.float32)
 
 
-def _similarities(unit: Any, block: Indices) -> Array:
-    """Cosines (n, b) between all nodes and those of a block."""
+def _similarities(unit: Any, block: Any) -> Array:
+    """Cosines (n, b) between rows of unit length, those of all nodes and those of a block."""
     if sp.issparse(unit):
-        columns = np.ascontiguousarray(unit[block].toarray().T)
+        columns = np.ascontiguousarray(block.toarray().T)
         return sparse_times_dense(unit, columns, n_threads=1)
-    return np.asarray(unit @ unit[block].T)
+    return np.asarray(unit @ block.T)
 
 
-def _largest_by_column(values: Array, k: int) -> tuple[Indices, Indices]:
-    """Rows and columns of the k largest positive values of each column."""
+def _largest_by_column(values: Array, k: int) -> tuple[Indices, Indices, Indices]:
+    """Rows, columns and ranks of the k largest positive values of each column."""
     sample = values[::STRIDE]
     threshold = np.zeros(values.shape[1], dtype=values.dtype)
     if len(sample) > k:
@@ -132,5 +193,5 @@ def _largest_by_column(values: Array, k: int) -> tuple[Indices, Indices]:
     order = np.lexsort((row, -values[row, column], column))
     row, column = row[order], column[order]
     first = np.searchsorted(column, column)
-    kept = np.arange(len(column)) - first < k
-    return row[kept], column[kept]
+    rank = np.arange(len(column)) - first
+    return row[rank < k], column[rank < k], rank[rank < k]

@@ -16,6 +16,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
-from heatgraph._io.tensor_file import read_tensors, write_tensors
+from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
 from heatgraph.errors import (
     InputError,
@@ -39,14 +40,18 @@ from heatgraph.learning._extensions import (
 )
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._loss_weights import LossWeights
+from heatgraph.learning._new_nodes import NewNodeScorer, NewNodesReport
 from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._scoring import read_scoring
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import (
+    GRAPH,
     FittedModel,
     deserialize_model,
+    deserialize_model_graph,
     model_file_errors,
     serialize_model,
+    serialize_model_graph,
 )
 from heatgraph.learning._shift import GraphProfile, shift_sentence
 from heatgraph.learning._similar_nodes import (
@@ -65,6 +70,8 @@ Array = npt.NDArray[Any]
 KIND = "DGCClassifier"
 FINAL_FITS = ("train", "train+val")
 LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list without 'channels'."
+
+_NEW_NODE_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
 
 
 class DGCClassifier(NodeClassifier):
@@ -174,7 +181,9 @@ class DGCClassifier(NodeClassifier):
     feature_names_in_ : list of str
         Only if the graph names its features. Graphs to predict on must then have the same names.
     graph_ : Graph
-        The graph that was fitted; a loaded model has none.
+        The graph that was fitted; a loaded model has it only if it was saved with it.
+    new_nodes_ : NewNodesReport
+        How the last call of `predict_new` or `predict_proba_new` computed its result.
 
     Notes
     -----
@@ -203,6 +212,7 @@ class DGCClassifier(NodeClassifier):
     """
 
     intercept_: Array
+    new_nodes_: NewNodesReport
     similar_coef_: Array | None
     channel_coefs_: dict[str, Array]
     class_offsets_: Array | None
@@ -351,9 +361,147 @@ class DGCClassifier(NodeClassifier):
         check_is_fitted(self)
         return not set(DIRECTED).isdisjoint(self.channel_coefs_)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model, without the graph, atomically to a file for `heatgraph.load`."""
-        write_tensors(path, KIND, *serialize_model(to_fitted_model(self)))
+    def predict_new(
+        self,
+        features: Any,
+        edges: Any = (),
+        weight: Any = None,
+        node_ids: Any = None,
+        *,
+        duplicates: Literal["error", "sum", "max"] = "error",
+        graph: Graph | None = None,
+    ) -> Array:
+        """Labels of nodes that join the graph, without diffusing on all of it.
+
+        They are those of ``predict(graph.with_nodes(...))`` at the new nodes, up to the tolerance
+        `tol`. All nodes of a call join together. Vectors that later calls need are kept, so that
+        the first call takes about as long as a prediction on the whole graph. `new_nodes_` tells
+        how a call was computed.
+
+        Parameters
+        ----------
+        features : array or sparse matrix of shape (R, d)
+        edges : array of shape (m, 2) or list of pairs
+            Pairs of node ids, or of indices in a graph without ids, in which new nodes are
+            n, n + 1, .... At least one of the two is new; an edge is listed once.
+        weight : sequence of length m, optional
+            Weights of the edges; by default 1.
+        node_ids : sequence of length R
+            Ids of the new nodes, if the graph has ids.
+        duplicates : {"error", "sum", "max"}
+            How to merge edges that are listed more than once with different weights.
+        graph : Graph, optional
+            The graph that they join; by default the one that was fitted.
+
+        Returns
+        -------
+        array of shape (R,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from heatgraph import DGCClassifier, Graph
+        >>> X = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
+        >>> graph = Graph.from_edges([0, 2], [1, 3], features=X, symmetrize="max")
+        >>> clf = DGCClassifier(T=2.0, weight_decay=1e-3).fit(graph, ["a", None, "b", None])
+        >>> clf.predict_new([[0.2, 0.2], [0, 1]], edges=[(4, 0), (5, 3)])
+        array(['a', 'b'], dtype='<U1')
+        """
+        scores = self._scores_of_new(features, edges, weight, node_ids, duplicates, graph)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_proba_new(
+        self,
+        features: Any,
+        edges: Any = (),
+        weight: Any = None,
+        node_ids: Any = None,
+        *,
+        duplicates: Literal["error", "sum", "max"] = "error",
+        graph: Graph | None = None,
+    ) -> Array:
+        """Probabilities of the classes, of shape (R, C). Parameters as in `predict_new`."""
+        return self._probabilities(
+            self._scores_of_new(features, edges, weight, node_ids, duplicates, graph)
+        )
+
+    def _scores_of_new(
+        self,
+        features: Any,
+        edges: Any,
+        weight: Any,
+        node_ids: Any,
+        duplicates: Literal["error", "sum", "max"],
+        graph: Graph | None,
+    ) -> Array:
+        check_is_fitted(self)
+        if graph is None and not hasattr(self, "graph_"):
+            raise InputError(
+                "new nodes join the graph of a model, and this one was loaded without: save it "
+                "with save(path, graph=True) (heatgraph fit --with-graph), or pass graph=."
+            )
+        graph = self._graph_to_label(graph)
+        links = set(LINKS) & set(self.channel_coefs_)
+        if links or not self.n_features_in_:
+            how = "with channels of links" if links else "without features"
+            raise InputError(
+                f"the model was fitted {how}, so it knows nodes by position only, and cannot label "
+                f"new ones.{LINKS_REMEDY if links else ' Fit it to a graph with features.'}"
+            )
+        if self.reads_directions:
+            raise InputError(
+                "the model reads directions of edges, and edges of new nodes have none. Build the "
+                "larger graph with Graph.from_edges and pass it to predict."
+            )
+        new = graph._read_new_nodes(features, edges, weight, node_ids, None, duplicates)
+        scores, self.new_nodes_ = self._new_node_scorer(graph).score(new)
+        return scores
+
+    def _new_node_scorer(self, graph: Graph) -> NewNodeScorer:
+        """What was kept of a graph for new nodes, unless the model has changed since."""
+        scorer = _NEW_NODE_SCORERS.get(self)
+        if (
+            scorer is None
+            or scorer.graph is not graph
+            or scorer.intercept is not self.intercept_
+            or scorer.engine != self._engine()
+        ):
+            plain = self.coef_.any() or not self.channel_coefs_
+            scorer = NewNodeScorer(
+                graph=graph,
+                scaling=self.scaling_,
+                coef=self.coef_ if plain else None,
+                similar_coef=self.similar_coef_,
+                channels=self.channel_coefs_,
+                intercept=self.intercept_,
+                scheme=self.scheme_,
+                self_loops=self.self_loops_,
+                engine=self._engine(),
+            )
+            _NEW_NODE_SCORERS[self] = scorer
+        return scorer
+
+    def save(self, path: str | Path, graph: bool = False) -> None:
+        """Write the model atomically to a file for `heatgraph.load`.
+
+        Parameters
+        ----------
+        path : path
+        graph : bool
+            Whether the file includes the graph that was fitted, so that the loaded model needs
+            nothing else: `predict` labels its nodes, and `predict_new` nodes that join it. The
+            file grows by what `Graph.save` writes.
+        """
+        content, tensors = serialize_model(to_fitted_model(self))
+        if graph:
+            if not hasattr(self, "graph_"):
+                raise InputError(
+                    "graph=True saves the graph that was fitted, and a model that was loaded has "
+                    "none. Set graph_, or save the model without."
+                )
+            carried = serialize_model_graph(self.graph_)
+            content, tensors = content | carried[0], tensors | carried[1]
+        write_tensors(path, KIND, content, tensors, alignment=CACHE_LINE_ALIGNMENT)
 
     def _search_space(self) -> SearchSpace:
         space = SearchSpace.read(
@@ -545,14 +693,21 @@ class DGCClassifier(NodeClassifier):
 
 
 def load(path: str | Path) -> DGCClassifier:
-    """Read a model that `DGCClassifier.save` wrote.
+    """Read a model that `DGCClassifier.save` wrote, with its graph if the file has it.
 
     No code in the file is ever run. A file that is incomplete, altered, of another kind or of a
-    newer version is refused with the reason.
+    newer version is refused with the reason. The graph is memory-mapped, as by `Graph.load`: do not
+    write into the file while the model is in use; replacing it is safe, except on Windows.
     """
-    content, tensors = read_tensors(path, KIND)
+    content, tensors = map_tensors(path, KIND, noun="model")
     with model_file_errors(path):
-        return from_fitted_model(deserialize_model(content, tensors))
+        own = {name: T.copy() for name, T in tensors.items() if not name.startswith(GRAPH)}
+        fitted = deserialize_model(content, own)
+        classifier = from_fitted_model(fitted)
+        graph = deserialize_model_graph(content, tensors, fitted)
+    if graph is not None:
+        classifier.graph_ = graph
+    return classifier
 
 
 def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
