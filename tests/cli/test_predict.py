@@ -78,3 +78,98 @@ def test_a_feature_table_must_exist_and_is_not_overwritten(model, folder, run):
     shutil.copy("nodes.csv", "no.csv")
     done = run("predict", "model", "nodes.csv", "edges.csv", "-o", "no.csv", "--features", "no.csv")
     assert "no.csv is named twice" in done.err
+
+
+# New nodes of the graph that a model carries
+
+FEATURES = "0.9,0.1,-0.3,0.2,0.0,0.5"
+
+
+def write_new(folder, nodes=("x1", "x2"), edges=("x1,n3", "n4,x2", "x1,x2")):
+    rows = [f"{name},{FEATURES}" for name in nodes]
+    text = "\n".join(["id,f0,f1,f2,f3,f4,f5", *rows, ""])
+    (folder / "new.csv").write_text(text, encoding="utf-8")
+    text = "\n".join(["source,target", *edges, ""])
+    (folder / "links.csv").write_text(text, encoding="utf-8")
+
+
+def test_new_nodes_are_labelled_as_on_the_larger_graph(folder, run):
+    done = run("fit", *TABLES, *FIXED, "-m", "model", "--with-graph")
+    assert done.code == 0
+    assert "Wrote model to model with its graph, " in done.out
+    write_new(folder)
+    done = run("predict", "model", "--new", "new.csv", "links.csv", "-o", "p.csv")
+    assert (done.code, done.err) == (0, "")
+    assert "Wrote predictions of 2 nodes to p.csv" in done.out
+    names, labels, values = read_predictions(folder / "p.csv")
+    assert names == ["x1", "x2"]
+    for new, old, kept in (("new.csv", "nodes.csv", 1), ("links.csv", "edges.csv", 1)):
+        rows = (folder / new).read_text(encoding="utf-8").splitlines()[kept:]
+        if old == "nodes.csv":
+            rows = [row.replace(",", ",,", 1) for row in rows]  # no label
+        with (folder / old).open("a", encoding="utf-8") as file:
+            file.write("\n".join([*rows, ""]))
+    assert run("predict", "model", *TABLES, "-o", "q.csv").code == 0
+    all_names, all_labels, all_values = read_predictions(folder / "q.csv")
+    at = [all_names.index(name) for name in names]
+    assert labels == [all_labels[i] for i in at]
+    np.testing.assert_allclose(values, all_values[at], atol=2e-5)
+
+
+def test_new_nodes_with_weights_and_as_json(folder, run):
+    run("fit", *TABLES, *FIXED, "-m", "model", "--with-graph")
+    write_new(folder, edges=())
+    (folder / "links.csv").write_text("a,b,w\nx1,n3,2.5\nn3,x1,2.5\nx2,x1,0\n", encoding="utf-8")
+    done = run("predict", "model", "new.csv", "links.csv", "--new", "-o", "p.csv", "--json",
+               "--source", "a", "--target", "b", "--weight", "w")  # fmt: skip
+    assert done.code == 0
+    read = json.loads(done.out)["read"]
+    assert (read["nodes"], read["edges"], read["edge_rows"], read["known_nodes"]) == (2, 1, 3, 100)
+
+
+def test_integer_ids_join_names(folder, run):
+    run("fit", *TABLES, *FIXED, "-m", "model", "--with-graph")
+    write_new(folder, nodes=("7", "8"), edges=("7,n3", "8,7"))
+    assert run("predict", "model", "--new", "new.csv", "links.csv", "-o", "p.csv").code == 0
+    assert read_predictions(folder / "p.csv")[0] == [7, 8]
+
+
+def test_a_graph_without_ids_is_joined_by_index(folder, run):
+    data = hg.from_tables(*TABLES)
+    graph = hg.Graph(data.graph.adjacency, data.graph.features,
+                     feature_names=data.graph.feature_names)  # fmt: skip
+    clf = hg.DGCClassifier(T=2.0, weight_decay=1e-3).fit(graph, data.labels)
+    clf.save("model", graph=True)
+    write_new(folder, edges=("x1,3", "4,x2"))
+    assert run("predict", "model", "--new", "new.csv", "links.csv", "-o", "p.csv").code == 0
+    X = np.array([FEATURES.split(",")] * 2, dtype=np.float32)
+    expected = clf.predict_new(X, [(100, 3), (101, 4)]).tolist()
+    assert read_predictions(folder / "p.csv")[1] == expected
+
+
+def test_new_nodes_need_a_model_with_its_graph(model, folder, run):
+    write_new(folder)
+    done = run("predict", "model", "--new", "new.csv", "links.csv", "-o", "p.csv")
+    assert done.code == 1
+    assert "has no graph that new nodes could join" in done.err
+    assert "--with-graph" in done.err
+    assert not (folder / "p.csv").exists()
+    done = run("fit", *TABLES, *FIXED, "--with-graph")
+    assert done.code == 2
+    assert "--with-graph needs --model" in done.err
+
+
+def test_bad_tables_of_new_nodes_are_refused(folder, run):
+    run("fit", *TABLES, *FIXED, "-m", "model", "--with-graph")
+    for nodes, edges, message in [
+        (("x1", "n5"), (), "new.csv, line 3: node 'n5' is in the graph already"),
+        (("x1", "x1"), (), "id 'x1' occurs again"),
+        ((), (), "new.csv has no rows"),
+        (("x1",), ("x1,n3", "x1,zz"), "links.csv, line 3: 'zz' in column 'target' is not an id of"),
+        (("x1",), ("n3,n4",), "edge 'n3' - 'n4' is between known nodes"),
+    ]:
+        write_new(folder, nodes, edges)
+        done = run("predict", "model", "--new", "new.csv", "links.csv", "-o", "p.csv")
+        assert done.code == 1
+        assert message in " ".join(done.err.split())
+        assert not (folder / "p.csv").exists()

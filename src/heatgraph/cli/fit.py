@@ -25,6 +25,13 @@ def fit(
         Path | None,
         typer.Option("--model", "-m", help="File to write the model to (.safetensors)."),
     ] = None,
+    with_graph: Annotated[
+        bool,
+        typer.Option(
+            "--with-graph",
+            help="Write the graph into the model too, for `heatgraph predict --new`.",
+        ),
+    ] = False,
     predictions: Annotated[
         Path | None,
         typer.Option(
@@ -57,12 +64,15 @@ def fit(
     then learns from validation nodes too.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
+    from heatgraph._io.formatting import format_bytes
     from heatgraph.report.summary import fit_summary, neighbours_summary
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
     check_outputs([nodes, edges, columns.features], [model, predictions])
     if is_stdout(model):
         raise typer.BadParameter("a model cannot be printed: --model must name a file.")
+    if with_graph and model is None:
+        raise typer.BadParameter("--with-graph needs --model, the file to write it into.")
     if predictions is not None and not is_stdout(predictions):
         table_format(predictions)
     parameters = settings.parameters() | resources.parameters()
@@ -96,11 +106,13 @@ def fit(
                 write_table(table, predictions)
     if model is not None:
         with name_in_errors(model):
-            classifier.save(model)
+            classifier.save(model, graph=with_graph)
     written = {"model": _path_text(model), "predictions": _path_text(predictions)}
     for name, path in written.items():
         if path is not None and path != "-":
-            reporter.print(f"Wrote {name} to {path}")
+            carried = with_graph and name == "model"
+            size = f" with its graph, {format_bytes(Path(path).stat().st_size)}" if carried else ""
+            reporter.print(f"Wrote {name} to {path}{size}")
     if model is None and predictions is None:
         reporter.print("Nothing was written: give --predictions or --model.")
     reporter.print(f"Done in {reporter.seconds:.1f} s")

@@ -1,9 +1,9 @@
-"""``heatgraph predict``: label the nodes of two tables with a model."""
+"""``heatgraph predict``: label the nodes of two tables with a model, or new nodes of its graph."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,12 @@ from heatgraph.cli import options
 from heatgraph.cli.input_tables import read_and_report
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from heatgraph.learning.classifier import DGCClassifier
+    from heatgraph.tables.options import TableOptions
 
 
 @options.expand_groups
@@ -22,6 +28,14 @@ def predict(
         Path,
         typer.Option("--output", "-o", help="File to write predictions to: .csv, .parquet, or -."),
     ],
+    new: Annotated[
+        bool,
+        typer.Option(
+            "--new",
+            help="NODES are new: label them alone, as they join the graph that the model carries "
+            "(fit --with-graph). EDGES refer to its ids and to theirs.",
+        ),
+    ] = False,
     *,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
@@ -39,19 +53,63 @@ def predict(
     if not is_stdout(output):
         table_format(output)
     classifier = load(model).set_params(**resources.parameters())
-    result, summary = read_and_report(
-        reporter, nodes, edges, columns.table_options_for(classifier, resources.memory)
-    )
-    graph = result.dataset.graph
-    with reporter.progress("predicting"):
-        probabilities = classifier.predict_proba(graph)
+    table_options = columns.table_options_for(classifier, resources.memory)
+    if new:
+        table, summary = _label_new(reporter, classifier, model, nodes, edges, table_options)
+    else:
+        result, summary = read_and_report(reporter, nodes, edges, table_options)
+        graph = result.dataset.graph
+        with reporter.progress("predicting"):
+            probabilities = classifier.predict_proba(graph)
         classes = classifier.classes_
         table = predictions_table(graph, result.id_column, classes, probabilities)
-        with name_in_errors(output):
-            write_table(table, output)
+    with name_in_errors(output):
+        write_table(table, output)
     if not is_stdout(output):
-        reporter.print(f"Wrote predictions of {graph.num_nodes:,} nodes to {output}")
+        reporter.print(f"Wrote predictions of {len(table):,} nodes to {output}")
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
         {"read": summary, "wrote": {"predictions": str(output)}, "seconds": reporter.seconds}
     )
+
+
+def _label_new(
+    reporter: Reporter,
+    classifier: DGCClassifier,
+    model: Path,
+    nodes: Path,
+    edges: Path,
+    options: TableOptions,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Predictions of new nodes, and a summary of their tables."""
+    from heatgraph.errors import InputError
+    from heatgraph.tables.new_nodes import read_new_node_tables
+    from heatgraph.tables.writing import predictions_table
+
+    if not hasattr(classifier, "graph_"):
+        raise InputError(
+            f"{model} has no graph that new nodes could join. Write it with `heatgraph fit ... "
+            "--model FILE --with-graph`, or leave out --new and give tables of all nodes and edges."
+        )
+    graph, before = classifier.graph_, reporter.seconds
+    with reporter.progress(f"reading {nodes.name} and {edges.name}"):
+        read = read_new_node_tables(nodes, edges, graph, options)
+    summary = {
+        "known_nodes": graph.num_nodes,
+        "nodes": read.nodes.num_nodes,
+        "edges": len(read.edges),
+        "edge_rows": read.num_edge_rows,
+        "seconds": reporter.seconds - before,
+    }
+    rows = [
+        ("new nodes", f"{summary['nodes']:,}", f"id: {read.id_column}"),
+        ("edges", f"{summary['edges']:,}", f"from {summary['edge_rows']:,} rows"),
+        ("known nodes", f"{summary['known_nodes']:,}", f"in {model}"),
+    ]
+    reporter.table(rows, f"Read {nodes} and {edges} in {summary['seconds']:.1f} s")
+    for note in read.notes:
+        reporter.print(f"  {note}")
+    with reporter.progress("predicting"):
+        probabilities = classifier.predict_proba_new(**read.arguments(graph))
+    table = predictions_table(read.nodes, read.id_column, classifier.classes_, probabilities)
+    return table, summary
