@@ -159,3 +159,9 @@ def test_indices_are_integers_in_range():
         path().with_edges([(0, 2), (1, 4)])
     with pytest.raises(InputError, match="add up to infinity"):
         path().with_edges([(0, 2), (0, 3)], [1.5e308, 1.5e308])
+
+
+def test_a_graph_that_keeps_directions_is_refused():
+    graph = Graph.from_edges([0, 1], [1, 2], num_nodes=3, symmetrize="max", directed=True)
+    with pytest.raises(InputError, match="keeps the directions of its edges cannot grow"):
+        graph.with_nodes(num_nodes=1)

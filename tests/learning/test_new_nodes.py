@@ -307,3 +307,15 @@ def test_a_model_without_its_graph_says_how_to_get_it(tmp_path):
         load(tmp_path / "model").predict_new(graph.features[:1])
     found = load(tmp_path / "model").predict_new(graph.features[:1], [(90, 0)], graph=graph)
     assert found.shape == (1,)
+
+
+def test_models_that_read_directions_refuse():
+    graph, labels = planted()
+    clf = fitted(graph, labels)
+    clf.channel_coefs_ = {"out-neighbours": np.zeros((3, 12), dtype=np.float32)}
+    upper = sp.coo_array(sp.triu(graph.adjacency))
+    directed = Graph.from_edges(
+        upper.row, upper.col, features=graph.features, symmetrize="max", directed=True
+    )
+    with pytest.raises(InputError, match="the model reads directions of edges"):
+        clf.predict_new(graph.features[:1], graph=directed)
