@@ -52,6 +52,10 @@ class UnknownClassWarning(HeatgraphWarning):
     """A class has no training node, so it is never predicted."""
 
 
+class TableWarning(HeatgraphWarning):
+    """Part of a table was not used, or two values of an edge were merged into one."""
+
+
 class ShiftWarning(HeatgraphWarning):
     """A graph to predict on differs from the one that the model was fitted to."""
 

@@ -124,8 +124,9 @@ def test_without_features(run):
 
 def test_unusable_arguments(run, tables, tmp_path):
     done = run("compare", "core")
-    assert done.code == 1
-    assert "data sets are: citeseer, cora, pubmed" in done.err
+    assert done.code == 2
+    assert "Did you mean 'cora'?" in done.err
+    assert "Data sets are: citeseer, cora," in done.err
     done = run("compare", tables / "nodes.csv")
     assert "For tables, name both: NODES EDGES." in done.err
     assert "models are: dgc, dgc-extended, sgc" in run("compare", "karate", "--models", "x").err

@@ -84,7 +84,7 @@ CASES = {
     "ids that no node has": (
         UNKNOWN_IDS, FIT,
         "'ghost1' in column 'target' is not an id of nodes.csv. 4 unknown ids ('ghost",
-        ", ...) in 5 rows: add these nodes, or drop these rows.",
+        ", ...) in 5 rows: add these nodes, or drop these rows (--unknown-edges drop or add).",
     ),
     "a short row": (
         shorten_line("nodes.csv", 42), FIT, "nodes.csv, line 42 has 6 of 8 columns: 'n40,",

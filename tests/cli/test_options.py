@@ -66,7 +66,7 @@ def test_every_command_has_help(run, name):
 
 
 WRONG_USE = {
-    "no edges": (("fit", "nodes.csv"), "Missing argument 'EDGES'"),
+    "no edges": (("fit", "nodes.csv"), "For tables, name both: NODES EDGES."),
     "an unknown command": (("fti",), "No such command 'fti'."),
     "an unknown option": (("fit", "nodes.csv", "edges.csv", "--labl", "y"), "--label"),
     "T that is no number": ((*FIT, "--T", "long"), "--T must be a number >= 0"),

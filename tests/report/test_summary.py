@@ -28,7 +28,8 @@ class TestReadSummary:
         summary = read_summary(read_tables(NODES, EDGES, TableOptions()))
         assert summary == {
             "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
-            "weighted": False, "directed": False, "features": 1,
+            "both_directions": 1, "unequal_directions": 0, "weighted": False, "directed": False,
+            "features": 1,
             "columns": {
                 key: {"column": key, "guessed": True}
                 for key in ("id", "label", "split", "source", "target")
@@ -36,7 +37,7 @@ class TestReadSummary:
             "features_from": "x (detected)",
             "remarks": ["nodes: not used (not numeric): title"],
             "classes": {"7": 2, "9": 1}, "unlabelled": 2,
-            "split": {"train": 2, "val": 1, "test": 1},
+            "split": {"train": 2, "val": 1, "test": 1}, "split_name": "split",
         }  # fmt: skip
         json.dumps(summary)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heatgraph.errors import InputError
+from heatgraph.errors import InputError, TableWarning
 from heatgraph.tables.from_tables import from_tables, read_tables
 from heatgraph.tables.options import TableOptions
 
@@ -76,8 +76,9 @@ def test_duplicates():
 
 def test_two_directions():
     rows = [("ab", 1.0), ("ba", 3.0), ("cc", 2.0)]
-    assert weights_of(rows)[0, 1] == 3
-    assert weights_of(rows, directed="max")[1, 0] == 3
+    with pytest.warns(TableWarning, match="edges: 1 edges are listed in both directions, 1 of them "
+                      "with different weights; the larger one was taken"):  # fmt: skip
+        assert weights_of(rows)[0, 1] == weights_of(rows, directed="max")[1, 0] == 3
     assert weights_of(rows, directed="sum")[0, 1] == 4
     assert weights_of(rows, directed="sum")[2, 2] == 2
     with pytest.raises(InputError, match=r"edges: edge 'a' -> 'b' has no counterpart of equal "
@@ -100,6 +101,27 @@ def test_duplicates_are_merged_before_directions_are_compared(rows, options):
     assert weights_of(rows, directed="refuse", **options).tolist() == expected
     plain = [(ends, None) for ends, _ in rows]
     assert weights_of(plain, directed="refuse").tolist() == (np.array(expected) / 2).tolist()
+
+
+def read_pairs(edges, **options):
+    return read_tables({"id": ["a", "b", "c"]}, edges, TableOptions(**options))
+
+
+def test_both_directions_are_counted():
+    edges = {"source": ["a", "b", "b"], "target": ["b", "a", "c"]}
+    result = read_pairs(edges)
+    assert (result.num_edge_rows, result.dataset.graph.num_edges) == (3, 2)
+    assert result.directions == (1, 0)
+    assert result.notes == []
+
+
+def test_weights_of_both_directions_are_told():
+    edges = {"source": ["a", "b"], "target": ["b", "a"], "weight": [1.0, 3.0]}
+    (note,) = read_pairs(edges).notes
+    assert note.endswith("1 of them with different weights; the larger one was taken "
+                         "(directed='max')")  # fmt: skip
+    (note,) = read_pairs(edges, directed="sum").notes
+    assert note.endswith("1 of them with different weights; the two were summed")
 
 
 def test_no_edges(write_csv):

@@ -157,7 +157,7 @@ def test_unknown_ids(write_csv):
         from_tables(PAIR, edges)
     assert str(caught.value).endswith(
         "edges.csv, line 4: 'p' in column 'target' is not an id of nodes. 4 unknown ids ('q', 's', "
-        "'p', ...) in 3 rows: add these nodes, or drop these rows."
+        "'p', ...) in 3 rows: add these nodes, or drop these rows (--unknown-edges drop or add)."
     )
 
 

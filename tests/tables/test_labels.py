@@ -1,11 +1,14 @@
 """Labels and splits of nodes."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from heatgraph.errors import InputError
-from heatgraph.tables.from_tables import from_tables
+from heatgraph.tables.from_tables import from_tables, read_tables
+from heatgraph.tables.options import TableOptions
 
 EDGE = {"source": ["a"], "target": ["b"]}
 NONE = {"source": [], "target": []}
@@ -99,3 +102,36 @@ def test_a_split_without_labels():
     nodes = PAIR | {"split": ["train", "test"]}
     assert from_tables(nodes, EDGE).split.train.tolist() == [0]
     assert from_tables(nodes | {"label": [None, 1]}, EDGE, label="").labels is None
+
+
+class TestUnlabelled:
+    NODES = MappingProxyType({"id": ["a", "b", "c", "d"], "label": ["u", "?", "unknown", "u"]})
+
+    def read(self, nodes=NODES, **options):
+        edges = {"source": [], "target": []}
+        return read_tables(dict(nodes), edges, TableOptions(**options))
+
+    def test_texts(self):
+        result = self.read(unlabelled=["?", "unknown", "none"])
+        assert result.dataset.labels.tolist() == ["u", None, None, "u"]
+        assert result.notes == [
+            "nodes: read as no label: ? (1), unknown (1)", "nodes: no label is 'none'"
+        ]  # fmt: skip
+        assert self.read(unlabelled="?").dataset.labels.tolist() == ["u", None, "unknown", "u"]
+
+    def test_numbers(self):
+        nodes = {"id": ["a", "b", "c"], "label": [0, 1, 99]}
+        assert self.read(nodes, unlabelled="99").dataset.labels.tolist() == [0, 1, None]
+
+    def test_texts_beside_integers(self):
+        nodes = {"id": ["a", "b", "c"], "label": ["0", "1", "?"]}
+        assert self.read(nodes, unlabelled="?").dataset.labels.tolist() == [0, 1, None]
+
+    def test_classes_that_look_like_no_label_are_told(self):
+        (note,) = self.read().notes
+        assert note.startswith("nodes: '?' (1), 'unknown' (1) count as classes; unlabelled")
+
+    @pytest.mark.parametrize("given", [5, [5], {"a": 1}])
+    def test_wrong_values(self, given):
+        with pytest.raises(InputError, match="unlabelled must be a text or a list of texts"):
+            self.read(unlabelled=given)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from heatgraph.cli import options
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_folders
 from heatgraph.cli.reporter import Reporter
-
-if TYPE_CHECKING:
-    from heatgraph.datasets.dataset import Dataset
-    from heatgraph.tables.options import TableOptions
 
 # Seconds between progress lines in the report.
 PROGRESS_INTERVAL = 30
@@ -24,16 +22,8 @@ PROGRESS_INTERVAL = 30
 
 @options.expand_groups
 def compare(
-    dataset_or_nodes: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET|NODES",
-            help="A data set by name (see `heatgraph datasets`), or a table of nodes.",
-        ),
-    ],
-    edges: Annotated[
-        Path | None, typer.Argument(metavar="[EDGES]", help="Table of edges, if NODES is a table.")
-    ] = None,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
     models: Annotated[
         str | None,
         typer.Option(
@@ -82,16 +72,11 @@ def compare(
 
     selected = parse_methods(DEFAULT_METHODS if models is None else models)
     check_folders(data, output)
-    dataset = (
-        _load_named(reporter, dataset_or_nodes, data)
-        if edges is None
-        else _read_tables(
-            reporter,
-            Path(dataset_or_nodes),
-            edges,
-            columns.table_options(resources.memory, **vars(labels)),
-        )
+    graph = find_graph_argument(graph_or_nodes, edges, data)
+    result, _ = read_labelled(
+        reporter, graph, columns.table_options(resources.memory, **vars(labels))
     )
+    dataset = replace(result.dataset, name=graph.name)
     from heatgraph.experiments.compare.comparison import Comparison, run_comparison
     from heatgraph.experiments.compare.report import CSV_FILE, JSON_FILE, write_comparison
     from heatgraph.experiments.compare.splits import comparison_splits
@@ -113,14 +98,14 @@ def compare(
         comparison_splits(dataset, splits),
         seeds,
         noise,
-        recipe_dataset=dataset_or_nodes if edges is None else "",
+        recipe_dataset=graph.dataset,
         threads=resources.threads,
         memory=resources.memory,
     )
     folder = output or Path(f"heatgraph-compare-{_folder_name(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
     results = ResultStore(
-        folder, "compare", _command(dataset_or_nodes, edges, selected, seeds, splits, noise)
+        folder, "compare", _command(graph_or_nodes, edges, selected, seeds, splits, noise)
     )
     with reporter.progress("starting") as bar:
         status = run_comparison(comparison, results, _progress(reporter, bar), rerun=again)
@@ -173,28 +158,6 @@ def _progress(
     return update
 
 
-def _load_named(reporter: Reporter, name: str, data: Path | None) -> Dataset:
-    """A data set by name."""
-    from heatgraph.datasets.catalogue import DATASETS, load_dataset
-    from heatgraph.errors import InputError
-
-    if name not in DATASETS:
-        table = " For tables, name both: NODES EDGES." if Path(name).exists() else ""
-        raise InputError(f"data sets are: {', '.join(DATASETS)}. Got {name!r}.{table}")
-    with reporter.progress(f"loading {name}"):
-        return load_dataset(name, data)
-
-
-def _read_tables(
-    reporter: Reporter, nodes: Path, edges: Path, table_options: TableOptions
-) -> Dataset:
-    """A data set from two tables, called like the file of the nodes."""
-    from dataclasses import replace
-
-    result, _ = read_labelled(reporter, nodes, edges, table_options)
-    return replace(result.dataset, name=nodes.name.split(".")[0])
-
-
 def _missing(selected: list[str]) -> dict[str, list[str]]:
     """Methods that are not installed, by the extra that they need."""
     from heatgraph.experiments.compare.methods import METHODS
@@ -213,7 +176,7 @@ def _folder_name(name: str) -> str:
 
 
 def _command(
-    dataset_or_nodes: str,
+    graph_or_nodes: str,
     edges: Path | None,
     selected: list[str],
     seeds: int,
@@ -222,9 +185,7 @@ def _command(
 ) -> str:
     """The command for the report, without paths, columns and resources."""
     data = (
-        Path(dataset_or_nodes).name
-        if edges is None
-        else f"{Path(dataset_or_nodes).name} {edges.name}"
+        Path(graph_or_nodes).name if edges is None else f"{Path(graph_or_nodes).name} {edges.name}"
     )
     more = "" if splits is None else f" --splits {splits}"
     more += f" --noise {noise:g}" if noise else ""

@@ -1,4 +1,4 @@
-"""``heatgraph evaluate``: how well a model predicts the labels of two tables."""
+"""``heatgraph evaluate``: how well a model predicts the labels of a graph."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heatgraph.cli import options
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.reporter import Reporter
 
@@ -25,8 +26,8 @@ MAX_CLASSES_LISTED, MAX_LABELS_LISTED = 40, 5
 @options.expand_groups
 def evaluate(
     model: options.Model,
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
     part: Annotated[
         str | None,
         typer.Option(
@@ -35,6 +36,7 @@ def evaluate(
             **options.choice(("train", "val", "test")),
         ),
     ] = None,
+    data_folder: options.Data = None,
     *,
     columns: options.ColumnOptions,
     labels: options.LabelOptions,
@@ -49,9 +51,10 @@ def evaluate(
     from heatgraph.learning.classifier import load
     from heatgraph.report.metrics import ClassificationMetrics
 
+    graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())
     table_options = columns.table_options_for(classifier, resources.memory, **vars(labels))
-    result, summary = read_labelled(reporter, nodes, edges, table_options, "evaluate a model")
+    result, summary = read_labelled(reporter, graph, table_options, "evaluate a model")
     data = result.dataset
     chosen = _nodes_to_evaluate(result, part)
     with reporter.progress("predicting"):
@@ -82,12 +85,13 @@ def _nodes_to_evaluate(result: ReadResult, part: str | None) -> Any:
     from heatgraph.errors import InputError
     from heatgraph.learning._labels import Labels
 
-    data, label = result.dataset, result.columns["label"].name
+    data = result.dataset
     chosen = np.flatnonzero(Labels.read(data.labels, data.graph.num_nodes).known)
     if len(chosen) == 0:
+        column = f"column {result.columns['label'].name!r} of " if result.columns else ""
         raise InputError(
-            f"labels are needed to evaluate a model, and column {label!r} of {data.name} is blank "
-            "in every row. Name another with --label."
+            f"labels are needed to evaluate a model, and {column}{data.name} is blank in every "
+            "row. Name another with --label."
         )
     if part is None:
         return chosen
@@ -104,7 +108,7 @@ def _nodes_to_evaluate(result: ReadResult, part: str | None) -> Any:
 
 def _print_learned_nodes(reporter: Reporter, data: Dataset, parts: list[str]) -> None:
     """Tell how many nodes are of parts of the split that the model has learned from."""
-    count = sum(len(getattr(split, part)) for split in data.splits.values() for part in parts)
+    count = sum(len(getattr(data.split, part)) for part in parts) if data.splits else 0
     if count:
         kinds = " or ".join({"train": "training", "val": "validation"}[part] for part in parts)
         reporter.print(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from heatgraph.cli import options
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_and_report
 from heatgraph.cli.reporter import Reporter
 
@@ -15,8 +16,10 @@ from heatgraph.cli.reporter import Reporter
 @options.expand_groups
 def explain(
     model: options.Model,
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
+    data_folder: options.Data = None,
+    *,
     node: Annotated[str, typer.Option("--node", help="Id of the node.")],
     class_label: Annotated[
         str | None, typer.Option("--class", help="Class to explain; by default the predicted one.")
@@ -24,7 +27,6 @@ def explain(
     top: Annotated[
         int, typer.Option("--top", min=1, help="Number of the largest contributions.")
     ] = 10,
-    *,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
@@ -33,12 +35,13 @@ def explain(
     reporter = Reporter(output_options)
     from heatgraph.learning.classifier import load
 
+    source = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())
     result, _ = read_and_report(
-        reporter, nodes, edges, columns.table_options_for(classifier, resources.memory)
+        reporter, source, columns.table_options_for(classifier, resources.memory)
     )
     graph = result.dataset.graph
-    position = _position(graph.names.tolist(), node, str(nodes))
+    position = _position(graph.names.tolist(), node, result.dataset.name)
     label = None if class_label is None else _find_class(classifier.classes_.tolist(), class_label)
     with reporter.progress("explaining"):
         explanation = classifier.explain(position, label, top, graph)

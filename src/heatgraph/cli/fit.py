@@ -1,4 +1,4 @@
-"""``heatgraph fit``: fit a model to two tables, and label every node."""
+"""``heatgraph fit``: fit a model to a graph, and label every node."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
@@ -19,8 +20,8 @@ MEMBER_TITLES = {"plain": "DGC", "similar": "similar edges", "student": "self-tr
 
 @options.expand_groups
 def fit(
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
     model: Annotated[
         Path | None,
         typer.Option("--model", "-m", help="File to write the model to (.safetensors)."),
@@ -50,6 +51,7 @@ def fit(
             **options.choice(("train", "train+val")),
         ),
     ] = None,
+    data_folder: options.Data = None,
     strict: options.Strict = False,
     *,
     columns: options.ColumnOptions,
@@ -68,7 +70,8 @@ def fit(
     from heatgraph.report.summary import fit_summary, neighbours_summary
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
-    check_outputs([nodes, edges, columns.features], [model, predictions])
+    graph = find_graph_argument(graph_or_nodes, edges, data_folder)
+    check_outputs([*graph.files, columns.features], [model, predictions])
     if is_stdout(model):
         raise typer.BadParameter("a model cannot be printed: --model must name a file.")
     if with_graph and model is None:
@@ -77,7 +80,7 @@ def fit(
         table_format(predictions)
     parameters = settings.parameters() | resources.parameters()
     table_options = columns.table_options(resources.memory, **vars(labels))
-    result, summary = read_labelled(reporter, nodes, edges, table_options)
+    result, summary = read_labelled(reporter, graph, table_options)
     neighbours = neighbours_summary(result.dataset)
     if neighbours is not None:
         _print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from heatgraph.cli import options
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_and_report
 from heatgraph.cli.reporter import Reporter
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 @options.expand_groups
 def info(
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
+    data_folder: options.Data = None,
     memory: options.Memory = None,
     *,
     columns: options.ColumnOptions,
@@ -28,8 +30,9 @@ def info(
     reporter = Reporter(output_options)
     from heatgraph.learning.description import describe
 
+    graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     table_options = columns.table_options(memory, **vars(labels))
-    result, summary = read_and_report(reporter, nodes, edges, table_options)
+    result, summary = read_and_report(reporter, graph, table_options)
     with reporter.progress("measuring the graph"):
         statistics = describe(result.dataset.graph, result.dataset.labels)
     reporter.table(_rows(statistics), "The graph")

@@ -1,10 +1,10 @@
-"""Read the tables of a command, and report what they hold."""
+"""Read the graph of a command, and report what it holds."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heatgraph.cli.graph_argument import GraphArgument
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -16,17 +16,16 @@ MAX_CLASSES_LISTED = 12
 
 
 def read_and_report(
-    reporter: Reporter, nodes: Path, edges: Path, options: TableOptions
+    reporter: Reporter, graph: GraphArgument, options: TableOptions
 ) -> tuple[ReadResult, dict[str, Any]]:
-    """Read two tables and print a summary of them, which is returned too."""
+    """Read a graph and print a summary of it, which is returned too."""
     from heatgraph.report.summary import read_summary
-    from heatgraph.tables.from_tables import read_tables
 
     before = reporter.seconds
-    with reporter.progress(f"reading {nodes.name} and {edges.name}"):
-        result = read_tables(nodes, edges, options)
+    with reporter.progress(f"reading {graph.title}"):
+        result = graph.read(options)
     summary = read_summary(result) | {"seconds": reporter.seconds - before}
-    reporter.table(_rows(summary), f"Read {nodes} and {edges} in {summary['seconds']:.1f} s")
+    reporter.table(_rows(summary), f"Read {graph.title} in {summary['seconds']:.1f} s")
     for note in result.notes:
         reporter.print(f"  {note}")
     return result, summary
@@ -34,19 +33,18 @@ def read_and_report(
 
 def read_labelled(
     reporter: Reporter,
-    nodes: Path,
-    edges: Path,
+    graph: GraphArgument,
     options: TableOptions,
     purpose: str = "learn from",
 ) -> tuple[ReadResult, dict[str, Any]]:
-    """Read two tables, and refuse them without labels; `purpose` says what these are needed to."""
+    """Read a graph, and refuse it without labels; `purpose` says what these are needed to."""
     from heatgraph.errors import InputError
 
-    result, summary = read_and_report(reporter, nodes, edges, options)
+    result, summary = read_and_report(reporter, graph, options)
     if result.dataset.labels is None:
         raise InputError(
-            f"labels are needed to {purpose}, and no column of {nodes} was detected or named for "
-            "them. Name it with --label."
+            f"labels are needed to {purpose}, and no column of {result.dataset.name} was detected "
+            "or named for them. Name it with --label."
         )
     return result, summary
 
@@ -56,18 +54,23 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         purpose: entry["column"] + " (detected)" * entry["guessed"]
         for purpose, entry in summary["columns"].items()
     }
-    ends = f"{columns['source']} - {columns['target']}"
     weight = f", weight: {columns['weight']}" if "weight" in columns else ""
     if summary["directed"]:
         weight += "; directed"
+    origin = ""
+    if summary["edge_rows"] is not None:
+        ends = f"{columns['source']} - {columns['target']}"
+        origin = f"from {summary['edge_rows']:,} rows; {ends}{weight}"
+    both = summary["both_directions"]
+    counts = f"{both:,} edges in both directions, " if both else ""
+    counts = f"{summary['duplicates']:,} duplicates merged, {counts}"
     rows: list[tuple[str, ...]] = [
-        ("nodes", f"{summary['nodes']:,}", f"id: {columns['id']}"),
-        ("edges", f"{summary['edges']:,}", f"from {summary['edge_rows']:,} rows; {ends}{weight}"),
+        ("nodes", f"{summary['nodes']:,}", f"id: {columns['id']}" if "id" in columns else ""),
+        ("edges", f"{summary['edges']:,}", origin),
         (
             "",
             "",
-            f"{summary['duplicates']:,} duplicates merged, {summary['self_loops']:,} self-loops, "
-            f"{summary['isolated']:,} isolated nodes",
+            f"{counts}{summary['self_loops']:,} self-loops, {summary['isolated']:,} isolated nodes",
         ),
         (
             "features",
@@ -79,9 +82,10 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         classes = sorted(summary["classes"].items(), key=lambda item: -item[1])
         listed = ", ".join(f"{label} ({count:,})" for label, count in classes[:MAX_CLASSES_LISTED])
         more = ", ..." if len(classes) > MAX_CLASSES_LISTED else ""
-        rows.append(("classes", f"{len(classes):,}", f"label: {columns['label']}; {listed}{more}"))
+        label = f"label: {columns['label']}; " if "label" in columns else ""
+        rows.append(("classes", f"{len(classes):,}", f"{label}{listed}{more}"))
         rows.append(("unlabelled", f"{summary['unlabelled']:,}", "nodes"))
     if "split" in summary:
         parts = ", ".join(f"{part} {count:,}" for part, count in summary["split"].items())
-        rows.append(("split", "", f"{columns['split']}; {parts}"))
+        rows.append(("split", "", f"{columns.get('split', summary['split_name'])}; {parts}"))
     return rows

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from heatgraph.tables.options import Directed, Duplicates, TableOptions
+from heatgraph.tables.options import Directed, Duplicates, TableOptions, UnknownEdges
 
 if TYPE_CHECKING:
     from heatgraph.learning.classifier import DGCClassifier
@@ -76,10 +76,17 @@ def _parse_memory(value: str) -> str:
     return value
 
 
-Nodes = Annotated[
-    Path, typer.Argument(metavar="NODES", help="Table of nodes: CSV, TSV (also .gz) or Parquet.")
+GraphOrNodes = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH|NODES",
+        help="A data set by name (see `heatgraph datasets`), a folder or file that holds a graph, "
+        "or a table of nodes.",
+    ),
 ]
-Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Table of edges: the same formats.")]
+Edges = Annotated[
+    Path | None, typer.Argument(metavar="EDGES", help="Table of edges, if NODES is a table.")
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `heatgraph fit` wrote.")]
 
 T = Annotated[
@@ -217,8 +224,9 @@ class ColumnOptions:
         str | None,
         _column_option(
             "--features",
-            "Columns of features, comma-separated names or patterns ('f*'); a column of lists; or "
-            "a table of node, feature, value. By default every numeric column.",
+            "Columns of features, comma-separated names or patterns ('f*'); a column of lists; a "
+            "table of node, feature, value; or a matrix (.npz, .npy, .mtx, .svm). By default every "
+            "numeric column.",
         ),
     ] = None
     source: Annotated[
@@ -246,6 +254,15 @@ class ColumnOptions:
             **choice(get_args(Duplicates)),
         ),
     ] = "error"
+    unknown_edges: Annotated[
+        str,
+        _column_option(
+            "--unknown-edges",
+            "Edges with ids that NODES lacks: stop, drop them, or add nodes without labels and "
+            "features.",
+            **choice(get_args(UnknownEdges)),
+        ),
+    ] = "error"
 
     def table_options(self, memory: str | None, **more: Any) -> TableOptions:
         """Options of the reader; `more` are those that are not in this group."""
@@ -255,6 +272,8 @@ class ColumnOptions:
         features = given["features"]
         if features and "," in features and not has_table_suffix(features):
             given["features"] = [name.strip() for name in features.split(",")]
+        if given.get("unlabelled"):
+            given["unlabelled"] = given["unlabelled"].split(",")
         return TableOptions(**given)
 
     def table_options_for(
@@ -263,10 +282,12 @@ class ColumnOptions:
         memory: str | None,
         label: str | None = "",
         split: str | None = "",
+        **more: Any,
     ) -> TableOptions:
         """Options to read the features of a fitted model, and by default no labels."""
         names = getattr(model, "feature_names_in_", None)
-        more = {} if model.n_features_in_ else {"features": ""}
+        if not model.n_features_in_:
+            more["features"] = ""
         if model.reads_directions and self.directed == "max":
             more["directed"] = "keep"  # the same weights, and directions too
         return self.table_options(memory, label=label, split=split, model_features=names, **more)
@@ -282,6 +303,14 @@ class LabelOptions:
     split: Annotated[
         str | None, _column_option("--split", "Column with train, val or test; blank for none.")
     ] = None
+    unlabelled: Annotated[
+        str,
+        _column_option(
+            "--unlabelled",
+            "Labels that mean no label, comma-separated, such as 'unknown,?'.",
+            metavar="<texts>",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``heatgraph predict``: label the nodes of two tables with a model, or new nodes of its graph."""
+"""``heatgraph predict``: label the nodes of a graph with a model, or new nodes of its graph."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heatgraph.cli import options
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_and_report
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 @options.expand_groups
 def predict(
     model: options.Model,
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
+    data_folder: options.Data = None,
+    *,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="File to write predictions to: .csv, .parquet, or -."),
@@ -36,7 +39,6 @@ def predict(
             "(fit --with-graph). EDGES refer to its ids and to theirs.",
         ),
     ] = False,
-    *,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
@@ -49,15 +51,20 @@ def predict(
     from heatgraph.learning.classifier import load
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
-    check_outputs([model, nodes, edges, columns.features], [output])
+    source = find_graph_argument(graph_or_nodes, edges, data_folder)
+    check_outputs([model, *source.files, columns.features], [output])
     if not is_stdout(output):
         table_format(output)
     classifier = load(model).set_params(**resources.parameters())
     table_options = columns.table_options_for(classifier, resources.memory)
     if new:
-        table, summary = _label_new(reporter, classifier, model, nodes, edges, table_options)
+        if edges is None:
+            raise typer.BadParameter("--new needs two tables: NODES EDGES.")
+        table, summary = _label_new(
+            reporter, classifier, model, Path(graph_or_nodes), edges, table_options
+        )
     else:
-        result, summary = read_and_report(reporter, nodes, edges, table_options)
+        result, summary = read_and_report(reporter, source, table_options)
         graph = result.dataset.graph
         with reporter.progress("predicting"):
             probabilities = classifier.predict_proba(graph)

@@ -9,6 +9,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.fit import print_fit_summary
+from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
@@ -16,8 +17,8 @@ from heatgraph.cli.reporter import Reporter
 
 @options.expand_groups
 def tune(
-    nodes: options.Nodes,
-    edges: options.Edges,
+    graph_or_nodes: options.GraphOrNodes,
+    edges: options.Edges = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Table of all settings tried: .csv, .parquet, or -."),
@@ -25,6 +26,7 @@ def tune(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Plot of accuracy over T: .png, .svg or .pdf.")
     ] = None,
+    data_folder: options.Data = None,
     *,
     columns: options.ColumnOptions,
     labels: options.LabelOptions,
@@ -43,7 +45,8 @@ def tune(
     from heatgraph.report.summary import fit_summary
     from heatgraph.tables.writing import table_format, write_table
 
-    check_outputs([nodes, edges, columns.features], [output, plot])
+    graph = find_graph_argument(graph_or_nodes, edges, data_folder)
+    check_outputs([*graph.files, columns.features], [output, plot])
     if output is not None and not is_stdout(output):
         table_format(output)
     if plot is not None:
@@ -51,7 +54,7 @@ def tune(
     parameters = settings.parameters() | resources.parameters()
     _check_search(parameters, plot)
     table_options = columns.table_options(resources.memory, **vars(labels))
-    result, summary = read_labelled(reporter, nodes, edges, table_options)
+    result, summary = read_labelled(reporter, graph, table_options)
     # A slow import, which an error in the tables should not wait for.
     from heatgraph.learning.classifier import DGCClassifier
 
@@ -72,7 +75,12 @@ def tune(
             reporter.print(f"Wrote {len(classifier.search_):,} settings to {output}")
     if plot is not None:
         with name_in_errors(plot):
-            plot_search(classifier.search_, classifier.T_, plot, nodes.name)
+            plot_search(
+                classifier.search_,
+                classifier.T_,
+                plot,
+                graph.files[0].name if len(graph.files) == 2 else graph.name,
+            )
         reporter.print(f"Wrote the plot to {plot}")
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json({"read": summary, "chosen": chosen, "seconds": reporter.seconds})

@@ -28,11 +28,14 @@ NEEDED_BY_EXTENSIONS = {
 def read_summary(result: ReadResult) -> dict[str, Any]:
     """Contents of a pair of tables, and which columns were used how."""
     data, graph = result.dataset, result.dataset.graph
+    directions = result.directions
     summary: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "edge_rows": result.num_edge_rows,
         "edges": graph.num_edges,
         "duplicates": graph.num_duplicates,
+        "both_directions": None if directions is None else directions.both,
+        "unequal_directions": None if directions is None else directions.unequal,
         "self_loops": graph.num_self_loops,
         "isolated": graph.num_isolated,
         "weighted": graph.weights is not None,
@@ -52,8 +55,10 @@ def read_summary(result: ReadResult) -> dict[str, Any]:
         counts = np.bincount(labels.encode(classes, known), minlength=len(classes))
         summary["classes"] = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
         summary["unlabelled"] = graph.num_nodes - len(known)
-    for split in data.splits.values():
-        summary["split"] = {part: len(getattr(split, part)) for part in ("train", "val", "test")}
+    if data.splits:
+        parts = ("train", "val", "test")
+        summary["split"] = {part: len(getattr(data.split, part)) for part in parts}
+        summary["split_name"] = next(iter(data.splits))
     return summary
 
 

@@ -14,10 +14,12 @@ from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.graph._validation import CSRBuilder
 from heatgraph.tables.columns import ColumnChoice, find_edge_columns
-from heatgraph.tables.files import open_table
-from heatgraph.tables.ids import read_node_positions
+from heatgraph.tables.directions import Directions, count_directions
+from heatgraph.tables.edge_files import open_edge_table
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.options import Duplicates, TableOptions
+from heatgraph.tables.unknown_nodes import read_edge_ends
+from heatgraph.tables.unused_columns import unused_edge_columns
 from heatgraph.tables.values import read_numbers, to_numpy
 
 Array = npt.NDArray[Any]
@@ -25,21 +27,30 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Edges:
-    """The graph without features, the columns it was read from, and notes for the user."""
+    """The graph without features, the columns it was read from, and notes for the user.
+
+    `losses` are further notes, on what the graph lacks without the user having asked for that.
+    """
 
     graph: Graph
     columns: dict[str, ColumnChoice]
     num_rows: int
+    directions: Directions
     notes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
 
 
 def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptions) -> Edges:
     """Read the edges between the nodes `ids`; `nodes` names their table in errors."""
-    table = open_table(edges, "edges", ("source", "target"), options)
+    table, notes = open_edge_table(edges, ids, options)
     columns = find_edge_columns(table, options)
-    ends = [str(columns[purpose].name) for purpose in ("source", "target")]
-    source, target = read_node_positions(table, ends, ids, nodes)
-    weight, notes = None, []
+    losses = unused_edge_columns(table, columns, options)
+    num_rows = table.num_rows
+    names = [str(columns[purpose].name) for purpose in ("source", "target")]
+    ends = read_edge_ends(table, names, ids, nodes, options.unknown_edges)
+    table, source, target, ids = ends.table, ends.source, ends.target, ends.ids
+    notes += ends.notes
+    weight = None
     if columns["weight"].name is not None:
         weight = read_weights(table, columns["weight"].name)
         if options.duplicates == "error":
@@ -59,7 +70,19 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
         directed=options.directed == "keep",
         duplicates=options.duplicates,
     )
-    return Edges(graph, columns, table.num_rows, notes)
+    directions = count_directions(source, target, weight, len(ids), options.duplicates)
+    if directions.unequal and options.directed == "max":
+        losses.append(
+            f"{table.name}: {directions.both:,} edges are listed in both directions, "
+            f"{directions.unequal:,} of them with different weights; the larger one was taken "
+            "(directed='max')"
+        )
+    if directions.both and weight is not None and options.directed == "sum":
+        notes.append(
+            f"{table.name}: {directions.both:,} edges are listed in both directions, "
+            f"{directions.unequal:,} of them with different weights; the two were summed"
+        )
+    return Edges(graph, columns, num_rows, directions, notes, losses)
 
 
 def read_weights(table: InputTable, name: str) -> Array:

@@ -26,6 +26,7 @@ from heatgraph.tables.columns import (
 from heatgraph.tables.files import read_table_file
 from heatgraph.tables.ids import find_ids, read_ids, read_node_positions
 from heatgraph.tables.input_table import InputTable, as_input_table, has_table_suffix, is_path
+from heatgraph.tables.matrix_features import is_feature_matrix, read_feature_matrix
 from heatgraph.tables.options import TableOptions
 from heatgraph.tables.values import (
     first_value,
@@ -72,6 +73,9 @@ def read_features(
     given, model_features = options.features, options.model_features
     if isinstance(given, str) and not given:
         return Features()
+    if is_feature_matrix(given, nodes.column_names):
+        X, feature_names, origin, notes = read_feature_matrix(given, len(ids), nodes.name, options)
+        return Features(_dense_or_sparse(X), feature_names, origin, notes)
     if isinstance(given, np.ndarray) or type(given).__name__ == "Index":
         given = given.tolist()
     if _is_feature_table(given, nodes):
@@ -82,7 +86,7 @@ def read_features(
             f"Got {given!r}, which is not the name of a table; leave it out."
         )
     in_use = {choice.name for choice in columns.values() if choice.name is not None}
-    notes: list[str] = []
+    notes = []
     if model_features is not None:
         names = _find_model_columns(model_features, nodes)
     elif given is not None:
@@ -272,6 +276,14 @@ def _sparse_if_counts(X: Array) -> Any:
     if X.shape[1] < MIN_SPARSE_COLUMNS or np.count_nonzero(X) > (1 - MIN_SPARSE_SHARE) * X.size:
         return X
     return X if (X < 0).any() else sp.csr_array(X)
+
+
+def _dense_or_sparse(X: Any) -> Any:
+    """A matrix stored by what it holds, however its file stores it."""
+    if not sp.issparse(X):
+        return _sparse_if_counts(X)
+    is_full = X.nnz > (1 - MIN_SPARSE_SHARE) * np.prod(X.shape)
+    return X.toarray() if is_full or X.shape[1] < MIN_SPARSE_COLUMNS else X
 
 
 def _reorder(X: Any, names: list[str], model_features: list[str], nodes: InputTable) -> Any:

@@ -1,4 +1,4 @@
-"""Open table files. The first bytes, not the name, decide between CSV, gzip and Parquet."""
+"""Open table files in any format that has tables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from heatgraph.errors import FileFormatError, InputError
 from heatgraph.tables import csv_files, parquet_files
 from heatgraph.tables.columns import find_columns
 from heatgraph.tables.csv_files import TextColumns
-from heatgraph.tables.file_errors import missing_file
+from heatgraph.tables.file_formats import (
+    GRAPH_FORMATS,
+    MATRIX_FORMATS,
+    TITLES,
+    detect_format,
+    read_start,
+)
+from heatgraph.tables.graph_files import read_graph_file, read_json_table
 from heatgraph.tables.input_table import InputTable, as_input_table, is_path
+from heatgraph.tables.json_files import read_json_lines
 from heatgraph.tables.options import TableOptions
 
 # Share of the memory budget that a file may take; the rest is for the graph and the model.
@@ -27,36 +35,42 @@ def open_table(
     """
     if not is_path(obj):
         return as_input_table(obj, name)
-
-    def text_columns(names: list[str]) -> list[str]:
-        choices = find_columns(text_purposes, options, names, str(obj)).values()
-        return list(dict.fromkeys(choice.name for choice in choices if choice.name is not None))
-
+    text_columns = text_columns_for(text_purposes, options, str(obj))
     return read_table_file(obj, text_columns, options.memory_bytes)
 
 
 def read_table_file(path: str | Path, text_columns: TextColumns, memory: float) -> InputTable:
     """Read a file within a memory budget in bytes; CSV has no types, so see `TextColumns`."""
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Name a file.")
-    if path.exists() and not path.is_file():
-        raise InputError(
-            f"{path} is a pipe or a device, and a table is read more than once. Save it in a file."
-        )
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except FileNotFoundError:
-        raise missing_file(path) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be opened: {error.strerror}.") from error
+    start = read_start(path)
+    file_format = detect_format(path, start)
     limit = memory * SHARE_OF_MEMORY
-    if start == parquet_files.MAGIC:
+    if file_format == "parquet":
         return parquet_files.read_parquet(path, limit)
     if path.suffix.lower() in (".parquet", ".pq"):
         raise FileFormatError(
-            f"{path} is not a Parquet file: it starts with {start!r}, and Parquet with "
+            f"{path} is not a Parquet file: it starts with {start[:4]!r}, and Parquet with "
             f"{parquet_files.MAGIC!r}. Write it again, or rename it after its actual format."
         )
+    if file_format == "json lines":
+        return read_json_lines(path, limit)
+    if file_format == "json":
+        return read_json_table(path, limit)
+    if file_format in GRAPH_FORMATS:
+        return read_graph_file(path, file_format, limit).nodes
+    if file_format in MATRIX_FORMATS:
+        raise InputError(
+            f"{path} is {TITLES[file_format]}, where a table with named columns is expected. A "
+            "matrix of features is named by --features, and an adjacency matrix as the edges."
+        )
     return csv_files.read_csv(path, text_columns, limit)
+
+
+def text_columns_for(purposes: Sequence[str], options: TableOptions, name: str) -> TextColumns:
+    """The columns of a table, called `name` in errors, that are read as text for some purposes."""
+
+    def text_columns(names: list[str]) -> list[str]:
+        choices = find_columns(purposes, options, names, name).values()
+        return list(dict.fromkeys(choice.name for choice in choices if choice.name is not None))
+
+    return text_columns

@@ -11,15 +11,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.errors import InputError
+from heatgraph.errors import InputError, TableWarning, warn
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
+from heatgraph.tables.directions import Directions
 from heatgraph.tables.edges import read_edges
 from heatgraph.tables.features import read_features
 from heatgraph.tables.files import open_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
 from heatgraph.tables.labels import read_labels, read_split
-from heatgraph.tables.options import NODE_COLUMNS, Directed, Duplicates, TableOptions
+from heatgraph.tables.options import (
+    NODE_COLUMNS,
+    Directed,
+    Duplicates,
+    TableOptions,
+    UnknownEdges,
+)
+from heatgraph.tables.unused_columns import unused_index
 
 
 @dataclass(frozen=True)
@@ -27,19 +38,22 @@ class ReadResult:
     """A data set read from tables, and how it was read.
 
     `columns` are the columns in use by purpose, `features_origin` says where the features were
-    read from, and `notes` list what was left out or merged.
+    read from, and `notes` list what was left out or merged; `losses` are those among them of which
+    a caller in Python is warned. Data that are no tables have no columns and no number of rows.
     """
 
     dataset: Dataset
     columns: dict[str, ColumnChoice]
     features_origin: str
-    num_edge_rows: int
+    num_edge_rows: int | None
+    directions: Directions | None = None
     notes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
 
     @property
     def id_column(self) -> str:
         """Name of the id column of the node table."""
-        return str(self.columns["id"].name)
+        return str(self.columns["id"].name) if "id" in self.columns else "id"
 
 
 def from_tables(
@@ -55,14 +69,18 @@ def from_tables(
     weight: str | None = None,
     directed: Directed = "max",
     duplicates: Duplicates = "error",
+    unlabelled: Any = "",
+    unknown_edges: UnknownEdges = "error",
     memory_budget: Any = None,
 ) -> Dataset:
     """Read a graph with labels from a node table and an edge table.
 
-    A table is the path of a CSV or Parquet file, a data frame of pandas, polars or anything else
-    that exports Arrow, or a dictionary of columns. Columns that are not named are detected by
-    common names, else by position: the id is the first column of `nodes`, source and target are
-    the first two of `edges`.
+    A table is the path of a file (CSV, Parquet, JSON lines and others: docs/files.md), a data
+    frame of pandas, polars or anything else that exports Arrow, or a dictionary of columns. Columns
+    that are not named are detected by common names, else by position: the id is the first column of
+    `nodes`, source and target are the first two of `edges`. `edges` may also be a sparse adjacency
+    matrix, or the file of one, whose row i is row i of `nodes`. A `TableWarning` tells what of the
+    tables was not used.
 
     Parameters
     ----------
@@ -73,10 +91,11 @@ def from_tables(
         Column with the labels, blank where unknown. "" reads none.
     split : str, optional
         Column with "train", "val", "test", or blank. "" reads none.
-    features : str, list of str or table, optional
-        Columns with features, by name or pattern (``"word_*"``); one column of lists; or a table of
-        node, feature, value for sparse features. By default every numeric column that is not in
-        use. "" reads none.
+    features : str, list of str, table or matrix, optional
+        Columns with features, by name or pattern (``"word_*"``); one column of lists; a table of
+        node, feature, value for sparse features; or a matrix of NumPy or SciPy, or the file of one,
+        whose row i is row i of `nodes`. By default every numeric column that is not in use. ""
+        reads none.
     source, target, weight : str, optional
         Columns of `edges`.
     directed : {"max", "sum", "keep", "refuse"}
@@ -85,6 +104,11 @@ def from_tables(
         `DGCClassifier` to learn from, or raise an error.
     duplicates : {"error", "sum", "max"}
         How to merge rows of the same edge that differ in weight.
+    unlabelled : str or list of str
+        Labels that mean "no label", such as ``["unknown", "?"]``.
+    unknown_edges : {"error", "drop", "add"}
+        Edges whose ends are not in `nodes`: raise an error, drop them, or add nodes without label
+        and with features 0.
     memory_budget : int or str, optional
         Bytes, or a string such as "4GB"; by default all memory. A file may take half of it.
 
@@ -112,9 +136,14 @@ def from_tables(
         weight=weight,
         directed=directed,
         duplicates=duplicates,
+        unlabelled=unlabelled,
+        unknown_edges=unknown_edges,
         memory_budget=memory_budget,
     )
-    return read_tables(nodes, edges, options).dataset
+    result = read_tables(nodes, edges, options)
+    for loss in result.losses:
+        warn(f"{loss}.", TableWarning)
+    return result.dataset
 
 
 def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
@@ -132,17 +161,36 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         )
         features = read_features(table, columns, ids, options)
         label, split = columns["label"].name, columns["split"].name
-        labels = None if label is None else read_labels(table, label)
+        labels, label_notes = None, list[str]()
+        if label is not None:
+            labels, label_notes = read_labels(table, label, options.unlabelled_texts)
         splits = {} if split is None else {split: read_split(table, split, labels)}
     edge_part = future.result()
     graph = edge_part.graph
     if features.values is not None:
-        graph = graph.with_features(features.values, features.names)
+        X = _append_zero_rows(features.values, graph.num_nodes)
+        graph = graph.with_features(X, features.names)
+    if labels is not None and len(labels) < graph.num_nodes:
+        added = graph.num_nodes - len(labels)
+        labels = np.concatenate([labels.astype(object), np.full(added, None)])
+    losses = unused_index(table, columns) + edge_part.losses
     columns |= edge_part.columns
     return ReadResult(
         Dataset(table.name, graph, labels, splits),
         {purpose: choice for purpose, choice in columns.items() if choice.name is not None},
         features.origin,
         edge_part.num_rows,
-        features.notes + edge_part.notes,
+        edge_part.directions,
+        features.notes + label_notes + edge_part.notes + losses,
+        losses,
     )
+
+
+def _append_zero_rows(X: Any, num_rows: int) -> Any:
+    """Features (n, d) with zeros for the nodes that the edges added."""
+    added = num_rows - X.shape[0]
+    if added == 0:
+        return X
+    if sp.issparse(X):
+        return sp.vstack([X, sp.csr_array((added, X.shape[1]), dtype=X.dtype)], format="csr")
+    return np.vstack([X, np.zeros((added, X.shape[1]), dtype=X.dtype)])

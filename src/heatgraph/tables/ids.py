@@ -71,16 +71,24 @@ def read_node_positions(
     table: InputTable, names: list[str], ids: pa.ChunkedArray, nodes: str
 ) -> list[npt.NDArray[np.int64]]:
     """Read columns of ids as positions in `ids`; `nodes` names the node table in errors."""
+    columns, positions = find_node_positions(table, names, ids)
+    if any(column.null_count for column in positions):
+        refuse_unknown(table, names, columns, positions, nodes, ids)
+    return [column.to_numpy().astype(np.int64) for column in positions]
+
+
+def find_node_positions(
+    table: InputTable, names: list[str], ids: pa.ChunkedArray
+) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:
+    """Columns of ids, and their positions in `ids`, null where there is none."""
     # One thread per column: Arrow casts and looks up on one.
     with ThreadPoolExecutor(len(names)) as pool:
         columns = list(pool.map(lambda name: read_ids(table, name), names))
         positions = list(pool.map(lambda column: find_ids(column, ids), columns))
-    if any(column.null_count for column in positions):
-        _refuse_unknown(table, names, columns, positions, nodes, ids)
-    return [column.to_numpy().astype(np.int64) for column in positions]
+    return columns, positions
 
 
-def _refuse_unknown(
+def refuse_unknown(
     table: InputTable,
     names: list[str],
     columns: list[pa.ChunkedArray],
@@ -88,6 +96,7 @@ def _refuse_unknown(
     nodes: str,
     ids: pa.ChunkedArray,
 ) -> None:
+    """Raise the error for ids that no node has; `positions` are null for these."""
     missing = [pc.is_null(column).to_numpy() for column in positions]
     rows = np.logical_or.reduce(missing)
     row = int(rows.argmax())
@@ -106,7 +115,7 @@ def _refuse_unknown(
     raise InputError(
         f"{table.locate(row)}: {columns[at][row].as_py()!r} in column {names[at]!r} is not an id "
         f"of {nodes}. {len(unknown):,} unknown ids ({examples}{more}) in {rows.sum():,} rows: add "
-        f"these nodes, or drop these rows.{hint}"
+        f"these nodes, or drop these rows (--unknown-edges drop or add).{hint}"
     )
 
 

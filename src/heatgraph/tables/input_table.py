@@ -15,8 +15,15 @@ import pyarrow.compute as pc
 
 from heatgraph.errors import InputError
 
-# File names with these suffixes are taken for tables.
-SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
+# File names with these suffixes are taken for tables or matrices.
+_TEXT_SUFFIXES = (
+    ".csv", ".tsv", ".txt", ".tab", ".edges", ".edgelist", ".json", ".jsonl", ".ndjson", ".graphml",
+    ".gexf", ".mtx", ".svm", ".svmlight", ".libsvm",
+)  # fmt: skip
+SUFFIXES = (
+    *_TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in _TEXT_SUFFIXES),
+    ".parquet", ".pq", ".npz", ".npy",
+)  # fmt: skip
 # Names that pandas gives to an unnamed index: in CSV, in CSV read and written again, in Arrow.
 _INDEX_NAME = re.compile(r"$|Unnamed: \d+$|__index_level_\d+__$")
 
@@ -117,7 +124,7 @@ def is_path(obj: Any) -> bool:
 
 
 def has_table_suffix(name: str) -> bool:
-    """Whether a file name ends like that of a table."""
+    """Whether a file name ends like that of a table or a matrix."""
     return Path(name).name.lower().endswith(SUFFIXES)
 
 

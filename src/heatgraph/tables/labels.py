@@ -22,9 +22,47 @@ Array = npt.NDArray[Any]
 MAX_FRACTIONAL_CLASSES = 20
 
 
-def read_labels(table: InputTable, name: str) -> Array:
-    """Labels in their own type, None where missing; text that is all integers as integers."""
+# Texts that often mean that a label is missing.
+MISSING_WORDS = {"unknown", "nan", "?", "n/a", "na", "none", "null", "-"}
+
+
+def find_unlabelled(
+    table: InputTable, name: str, texts: list[str]
+) -> tuple[pa.ChunkedArray, list[str]]:
+    """A column of labels with null for `texts`, and notes on them and on words that look alike."""
     column = table.column(name)
+    if pa.types.is_nested(column.type):
+        return column, []
+    as_text = column.cast(pa.string())
+    counts = {
+        entry["values"]: entry["counts"]
+        for entry in as_text.value_counts().to_pylist()
+        if entry["values"] is not None
+    }
+    found = [f"{text} ({counts[text]:,})" for text in texts if text in counts]
+    notes = [f"{table.name}: read as no label: {', '.join(found)}"] if found else []
+    absent = [text for text in texts if text not in counts]
+    if absent:
+        notes.append(f"{table.name}: no label is {' or '.join(map(repr, absent))}")
+    alike = [text for text in counts if text.strip().lower() in MISSING_WORDS - set(texts)]
+    alike = [text for text in alike if text not in texts]
+    if alike and is_text(column.type):
+        listed = ", ".join(f"{text!r} ({counts[text]:,})" for text in alike)
+        notes.append(
+            f"{table.name}: {listed} count as classes; unlabelled (--unlabelled) reads them as no "
+            "label"
+        )
+    if not found:
+        return column, notes
+    is_none = pc.is_in(as_text, value_set=pa.array(texts, pa.string()))
+    return pc.if_else(is_none, pa.scalar(None, column.type), column), notes
+
+
+def read_labels(
+    table: InputTable, name: str, unlabelled: list[str] | None = None
+) -> tuple[Array, list[str]]:
+    """Labels in their own type, None where missing, and notes; all-integer text as integers."""
+    column, notes = find_unlabelled(table, name, unlabelled or [])
     if is_text(column.type) or pa.types.is_null(column.type):
         column = column.cast(pa.string())
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
@@ -38,7 +76,7 @@ def read_labels(table: InputTable, name: str) -> Array:
             f"{table.name}: labels must be strings, numbers or booleans, and column {name!r} has "
             f"type {column.type}."
         )
-    return to_numpy(column)
+    return to_numpy(column), notes
 
 
 def _refuse_fractions(table: InputTable, name: str, column: pa.ChunkedArray) -> None:

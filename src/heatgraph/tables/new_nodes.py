@@ -54,6 +54,11 @@ def read_new_node_tables(
     nodes: Any, edges: Any, known: Graph, options: TableOptions
 ) -> NewNodeTables:
     """Read a table of new nodes, and one of their edges, which refer to ids of both."""
+    if options.unknown_edges == "add":
+        raise InputError(
+            "unknown_edges (--unknown-edges) cannot be 'add' for new nodes: each of them needs a "
+            "row in their table. Drop such edges, or add these rows."
+        )
     table = open_table(nodes, "nodes", NODE_COLUMNS, options)
     if table.num_rows == 0:
         raise InputError(f"{table.name} has no rows. Expected one per new node.")
@@ -97,5 +102,5 @@ def read_new_node_tables(
         edges=pairs,
         weight=None if part.graph.weights is None else upper.data,
         num_edge_rows=part.num_rows,
-        notes=features.notes + part.notes,
+        notes=features.notes + part.notes + part.losses,
     )

@@ -12,6 +12,7 @@ from heatgraph.errors import InputError
 
 Directed = Literal["max", "sum", "keep", "refuse"]
 Duplicates = Literal["error", "sum", "max"]
+UnknownEdges = Literal["error", "drop", "add"]
 
 NODE_COLUMNS = ("id", "label", "split")
 EDGE_COLUMNS = ("source", "target", "weight")
@@ -34,6 +35,8 @@ class TableOptions:
     weight: str | None = None
     directed: Directed = "max"
     duplicates: Duplicates = "error"
+    unlabelled: Any = ""
+    unknown_edges: UnknownEdges = "error"
     memory_budget: Any = None
     model_features: list[str] | None = None
 
@@ -45,12 +48,22 @@ class TableOptions:
         for option, choices in (
             ("directed", get_args(Directed)),
             ("duplicates", get_args(Duplicates)),
+            ("unknown_edges", get_args(UnknownEdges)),
         ):
             value = getattr(self, option)
             if value not in choices:
                 listed = ", ".join(map(repr, choices))
                 raise InputError(f"{option} must be one of {listed}. Got {value!r}.")
-        _ = self.memory_bytes
+        _ = self.memory_bytes, self.unlabelled_texts
+
+    @property
+    def unlabelled_texts(self) -> list[str]:
+        """Texts that mean that a node has no label."""
+        given = self.unlabelled
+        texts = [given] * bool(given) if isinstance(given, str) else given
+        if isinstance(texts, list | tuple | set) and all(isinstance(text, str) for text in texts):
+            return list(texts)
+        raise InputError(f"unlabelled must be a text or a list of texts. Got {given!r}.")
 
     @property
     def memory_bytes(self) -> float:

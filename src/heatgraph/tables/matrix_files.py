@@ -1,0 +1,184 @@
+"""Read matrices: Matrix Market, SciPy's and NumPy's .npz, NumPy's .npy, svmlight.
+
+What a header declares is compared with the size of the file before anything is allocated, and
+nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.io
+import scipy.sparse as sp
+
+from heatgraph.datasets.npz import NpzArchive, read_sparse_npz
+from heatgraph.datasets.text_files import MAX_FEATURES
+from heatgraph.errors import FileFormatError
+from heatgraph.tables.file_errors import empty_file, too_large
+from heatgraph.tables.file_formats import Format, read_content
+
+Array = npt.NDArray[Any]
+
+_SPARSE_ARRAYS = {"format", "shape", "data"}
+_SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})(?:\s+(\d{1,18}))?\s*")
+# Bytes of the shortest line of a coordinate ("1 1") and of an array ("0"), with the line's end.
+_LEAST_LINE = {b"coordinate": 4, b"array": 2}
+
+
+def read_matrix(path: Path, file_format: Format, limit: float) -> Any:
+    """Read a matrix of at most `limit` bytes: a NumPy array, or a sparse array of SciPy."""
+    if path.stat().st_size == 0:
+        raise empty_file(path)
+    readers = {"matrix market": _read_matrix_market, "npz": _read_npz, "npy": _read_npy,
+               "svmlight": _read_svmlight}  # fmt: skip
+    matrix = readers[file_format](path, limit)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise FileFormatError(
+            f"{path} must hold a matrix of real numbers. It has shape {matrix.shape} and type "
+            f"{matrix.dtype}."
+        )
+    return matrix
+
+
+def _read_matrix_market(path: Path, limit: float) -> Any:
+    content = read_content(path, limit)
+    _check_sizes(path, content, limit)
+    try:
+        # mmread counts lines, and checks every index.
+        matrix = scipy.io.mmread(io.BytesIO(content))
+    except (ValueError, OverflowError, TypeError) as error:
+        text = str(error).removesuffix(".")
+        line = re.match(r"Line (\d+): (.*)", text)
+        where = f"{path}, line {line[1]}: {line[2]}" if line else f"{path}: {text}"
+        raise FileFormatError(
+            f"{where}. The file is incomplete or not in the Matrix Market format. Write it again."
+        ) from error
+    return sp.coo_array(matrix) if sp.issparse(matrix) else matrix
+
+
+def _check_sizes(path: Path, content: bytes, limit: float) -> None:
+    """Compare the declared numbers of rows, columns and entries with the size of the file."""
+    header, *lines = content.split(b"\n", 1)
+    layout = next((kind for kind in _LEAST_LINE if kind in header.lower().split()), None)
+    rest = re.sub(rb"\A(?:[ \t]*(?:%[^\n]*)?\r?\n)+", b"", lines[0]) if lines else b""
+    sizes = _SIZES.fullmatch(rest.split(b"\n", 1)[0])
+    if layout is None or not rest:
+        return  # mmread says what is wrong, before it allocates
+    if sizes is None or (sizes[3] is None) == (layout == b"coordinate"):
+        line = content.count(b"\n", 0, len(content) - len(rest)) + 1
+        expected = "rows, columns and entries" if layout == b"coordinate" else "rows and columns"
+        raise FileFormatError(
+            f"{path}, line {line}: expected the numbers of {expected}. Got "
+            f"{rest.splitlines()[0][:40].decode('latin1')!r}. Write the file again."
+        )
+    rows, columns, entries = (int(size) for size in (sizes[1], sizes[2], sizes[3] or 0))
+    least = entries * _LEAST_LINE[b"coordinate"]
+    if layout == b"array":
+        # A symmetric array lists one triangle.
+        least = rows * (columns + 1) // 2 * _LEAST_LINE[b"array"]
+        if rows * columns * 8 > limit:
+            raise too_large(path, limit)
+    available = len(rest) - rest.find(b"\n")  # the last line may lack its end
+    if least > available:
+        count = f"{entries:,} entries" if layout == b"coordinate" else f"{rows:,} x {columns:,}"
+        raise FileFormatError(
+            f"{path} declares {count}, which take at least {least:,} bytes, and has "
+            f"{available:,}. The file is incomplete or damaged; get it again."
+        )
+    if entries * 24 > limit:  # two indices and a value, 8 bytes each
+        raise too_large(path, limit)
+
+
+def _read_npz(path: Path, limit: float) -> Any:
+    with NpzArchive(path) as archive:
+        names = archive.names
+        if sum(archive.size(name) for name in names) > limit:
+            raise too_large(path, limit)
+        if not set(names) >= _SPARSE_ARRAYS:
+            if len(names) != 1:
+                raise FileFormatError(
+                    f"{path} must hold a sparse matrix that scipy.sparse.save_npz wrote, or one "
+                    f"array. It has {', '.join(names[:8]) or 'none'}."
+                )
+            return archive.read(names[0])
+    return read_sparse_npz(path)
+
+
+def _read_npy(path: Path, limit: float) -> Any:
+    try:
+        # Mapped, not read: a header may declare more than the file has.
+        with np.errstate(all="ignore"):
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, TypeError, OverflowError, EOFError, OSError, SyntaxError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if "Python objects" in reason or "allow_pickle" in reason:
+            raise FileFormatError(
+                f"{path} holds Python objects. Reading them would run whatever code the file "
+                "names, so they are refused. Save it again as numbers."
+            ) from error
+        raise FileFormatError(
+            f"{path} is incomplete or damaged: {reason}. Get it again."
+        ) from error
+    if array.nbytes > limit:
+        raise too_large(path, limit)
+    return np.array(array)
+
+
+def _read_svmlight(path: Path, limit: float) -> sp.csr_array:
+    """Read the features of an svmlight file: column i is what the file calls i; no labels."""
+    from sklearn.datasets import load_svmlight_file
+
+    content = read_content(path, limit)
+    try:
+        X, _ = load_svmlight_file(io.BytesIO(content), zero_based=True, multilabel=True)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise _find_svmlight_error(path, content) or FileFormatError(
+            f"{path} cannot be read as svmlight: {error}. Expected lines such as '1 3:0.5 7:2'."
+        ) from error
+    if X.shape[0] == 0:
+        raise empty_file(path)
+    return sp.csr_array(X)
+
+
+def _find_svmlight_error(path: Path, content: bytes) -> FileFormatError | None:
+    """The first line that is no svmlight, or None."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        fields = line.split(b"#", 1)[0].decode("utf-8", "replace").split()
+        problem = _svmlight_problem(fields) if fields else ""
+        if problem:
+            return FileFormatError(
+                f"{path}, line {number}: {problem}. Expected a label, then pairs of an increasing "
+                "index and a number, such as '1 3:0.5 7:2'. Correct the line."
+            )
+    return None
+
+
+def _svmlight_problem(fields: list[str]) -> str:
+    if ":" not in fields[0] and not all(_is_finite(text) for text in fields[0].split(",")):
+        return f"the label {fields[0][:40]!r} is not a number"
+    last = -1
+    for field in fields[1:] if ":" not in fields[0] else fields:
+        name, colon, value = field.partition(":")
+        if name == "qid":
+            continue
+        if not colon or not name.isdecimal() or not _is_finite(value):
+            return f"{field[:40]!r} is not an index, a colon and a number"
+        if int(name[:19]) >= MAX_FEATURES:
+            return f"index {name[:40]} is not below {MAX_FEATURES:,}"
+        if int(name) <= last:
+            return f"index {name} comes after {last}"
+        last = int(name)
+    return ""
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
