@@ -59,46 +59,9 @@ def test_compressed(tmp_path, name):
     assert read(tmp_path / name)[1, 0] == 2
 
 
-def test_symmetry_and_patterns(tmp_path):
-    path = tmp_path / "a.mtx"
-    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n% who\n2 2 1\n2 1\n")
-    assert read(path).tolist() == [[0, 1], [1, 0]]
-    path.write_text("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n")
-    assert read(path).tolist() == [[1, 2], [2, 3]]
-
-
 def test_several_labels(tmp_path):
     (tmp_path / "x.svm").write_text("1,2 1:1.5\n3 2:1\n")
     assert read(tmp_path / "x.svm").tolist() == [[0, 1.5, 0], [0, 0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (HEAD + "3 3 5\n1 2 1.5\n1 3 1.5\n2 2 0.25\n3 1 7.25\n",
-         "Truncated file. Expected another 1 lines. The file is incomplete"),
-        (HEAD + "3 3 1\n1 2 1.5\n2 1 1\n", "line 4: Too many lines"),
-        (HEAD + "3 3 1\n4 2 1.5\n", "line 3: Row index out of bounds"),
-        (HEAD + "3 3 1\n-1 2 1.5\n", "line 3: Row index out of bounds"),
-        (HEAD + "3 3 1\n1 b 1.5\n", "line 3: Invalid integer value"),
-        (HEAD + "3 3 1\n1 2\n", "line 3: Invalid floating-point value"),
-        (HEAD + "% who\n3 3\n", "line 3: expected the numbers of rows, columns and entries. Got"),
-        (HEAD + "3 3 9999999999999 x\n1 2 1\n", "line 2: expected the numbers"),
-        (HEAD, "line 2: Invalid MatrixMarket header: Premature EOF"),
-        ("%%MatrixMarket matrix words real general\n1 1 1\n", "line 1: Invalid"),
-        ("%%MatrixMarket vector array real general\n3 1\n1\n2\n2\n", "Header dimension"),
-        (HEAD + f"3 3 {10**15}\n1 2 1\n", "declares 1,000,000,000,000,000 entries, which take"),
-        ("%%MatrixMarket matrix array real general\n900 900\n1\n2\n", "declares 900 x 900, which"),
-        (HEAD.replace("real", "complex") + "3 3 1\n1 2 1 1\n", "real numbers. It has .*complex128"),
-        (HEAD.replace("real", "integer") + "3 3 1\n1 2 99999999999999999999\n",
-         "line 3: Integer out of range"),
-    ],
-)  # fmt: skip
-def test_malformed_matrix_market(tmp_path, text, message):
-    path = tmp_path / "a.mtx"
-    path.write_text(text)
-    with pytest.raises(FileFormatError, match=f"a.mtx.*{message}"):
-        read(path)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ def _parse(
             "expected. Add a line with names above it, such as source,target."
         )
     clean_names = clean_column_names(given_names)
-    text_positions = [clean_names.index(name) for name in text_columns(clean_names)]
+    text_names = set(text_columns(clean_names))
+    text_positions = [at for at, name in enumerate(clean_names) if name in text_names]
     convert = pa.csv.ConvertOptions(
         column_types={names[at]: pa.string() for at in text_positions},
         null_values=[""],

@@ -35,11 +35,11 @@ from heatgraph.tables.options import EDGE_COLUMNS, TableOptions
 from heatgraph.tables.values import is_number
 
 # What NetworkX writes behind the two ends of an edge: a dictionary of attributes.
-_ATTRIBUTES = re.compile(rb"(?m)[ \t]+\{([^\r\n]*)\}[ \t]*(?=\r?$)")
+_ATTRIBUTES = re.compile(rb"(?m)^([ \t]*[^\s{]+[ \t]+[^\s{]+)[ \t]+\{([^\r\n]*)\}[ \t]*(?=\r?$)")
 _WEIGHT = re.compile(rb"""['"]weight['"]: *([^,}\s]+)""")
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%][^\r\n]*")
-_OUTER_BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
 _BLANKS = re.compile(rb"[ \t]+")
+_OUTER_TABS = re.compile(rb"(?m)^\t|\t(?=\r?$)")
 
 
 def open_edge_table(
@@ -98,7 +98,7 @@ def _find_dialect(
     first_line = text.split(b"\n", 1)[0]
     has_attributes = _ATTRIBUTES.search(first_line) is not None
     if has_attributes:
-        first_line = _ATTRIBUTES.sub(b"", first_line)
+        first_line = _ATTRIBUTES.sub(_weight_alone, first_line)
     delimiters = "".join(DELIMITERS).encode() + b'"'
     by_blanks = b" " in first_line.strip() and not any(mark in delimiters for mark in first_line)
 
@@ -108,7 +108,7 @@ def _find_dialect(
         if has_attributes:
             content = _ATTRIBUTES.sub(_weight_alone, content)
         if by_blanks:
-            content = _BLANKS.sub(b"\t", _OUTER_BLANKS.sub(b"", content))
+            content = _OUTER_TABS.sub(b"", _BLANKS.sub(b"\t", content))
         return content
 
     def name_columns(row: list[str]) -> tuple[list[str], bool]:
@@ -126,8 +126,8 @@ def _any_id_starts_with(mark: bytes, ids: pa.ChunkedArray) -> bool:
 
 
 def _weight_alone(match: re.Match[bytes]) -> bytes:
-    weight = _WEIGHT.search(match[1])
-    return b"" if weight is None else b" " + weight[1]
+    weight = _WEIGHT.search(match[2])
+    return match[1] if weight is None else match[1] + b" " + weight[1]
 
 
 def _name_columns(

@@ -70,7 +70,12 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
         directed=options.directed == "keep",
         duplicates=options.duplicates,
     )
-    directions = count_directions(source, target, weight, len(ids), options.duplicates)
+    if weight is None:
+        # Distinct rows, less distinct edges.
+        both = len(source) - graph.num_duplicates - graph.num_edges
+        directions = Directions(both, 0)
+    else:
+        directions = count_directions(source, target, weight, len(ids), options.duplicates)
     if directions.unequal and options.directed == "max":
         losses.append(
             f"{table.name}: {directions.both:,} edges are listed in both directions, "

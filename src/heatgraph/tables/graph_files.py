@@ -125,8 +125,7 @@ def _read_xml(path: Path, file_format: Format, limit: float) -> GraphTables:
     # What NetworkX raises depends on where the file differs from what it expects.
     except Exception as error:
         raise FileFormatError(
-            f"{path} cannot be read as {TITLES[file_format]}: {type(error).__name__}, {error}. "
-            "Write it again."
+            f"{path} cannot be read as {TITLES[file_format]}: {str(error)[:200]}. Write it again."
         ) from error
     nodes = [{"id": node} | attributes for node, attributes in graph.nodes(data=True)]
     if file_format == "gexf":

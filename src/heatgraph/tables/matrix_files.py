@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 import scipy.sparse as sp
 
 from heatgraph.datasets.npz import NpzArchive, read_sparse_npz
@@ -22,20 +21,18 @@ from heatgraph.datasets.text_files import MAX_FEATURES
 from heatgraph.errors import FileFormatError
 from heatgraph.tables.file_errors import empty_file, too_large
 from heatgraph.tables.file_formats import Format, read_content
+from heatgraph.tables.matrix_market import read_matrix_market
 
 Array = npt.NDArray[Any]
 
 _SPARSE_ARRAYS = {"format", "shape", "data"}
-_SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})(?:\s+(\d{1,18}))?\s*")
-# Bytes of the shortest line of a coordinate ("1 1") and of an array ("0"), with the line's end.
-_LEAST_LINE = {b"coordinate": 4, b"array": 2}
 
 
 def read_matrix(path: Path, file_format: Format, limit: float) -> Any:
     """Read a matrix of at most `limit` bytes: a NumPy array, or a sparse array of SciPy."""
     if path.stat().st_size == 0:
         raise empty_file(path)
-    readers = {"matrix market": _read_matrix_market, "npz": _read_npz, "npy": _read_npy,
+    readers = {"matrix market": read_matrix_market, "npz": _read_npz, "npy": _read_npy,
                "svmlight": _read_svmlight}  # fmt: skip
     matrix = readers[file_format](path, limit)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -44,55 +41,6 @@ def read_matrix(path: Path, file_format: Format, limit: float) -> Any:
             f"{matrix.dtype}."
         )
     return matrix
-
-
-def _read_matrix_market(path: Path, limit: float) -> Any:
-    content = read_content(path, limit)
-    _check_sizes(path, content, limit)
-    try:
-        # mmread counts lines, and checks every index.
-        matrix = scipy.io.mmread(io.BytesIO(content))
-    except (ValueError, OverflowError, TypeError) as error:
-        text = str(error).removesuffix(".")
-        line = re.match(r"Line (\d+): (.*)", text)
-        where = f"{path}, line {line[1]}: {line[2]}" if line else f"{path}: {text}"
-        raise FileFormatError(
-            f"{where}. The file is incomplete or not in the Matrix Market format. Write it again."
-        ) from error
-    return sp.coo_array(matrix) if sp.issparse(matrix) else matrix
-
-
-def _check_sizes(path: Path, content: bytes, limit: float) -> None:
-    """Compare the declared numbers of rows, columns and entries with the size of the file."""
-    header, *lines = content.split(b"\n", 1)
-    layout = next((kind for kind in _LEAST_LINE if kind in header.lower().split()), None)
-    rest = re.sub(rb"\A(?:[ \t]*(?:%[^\n]*)?\r?\n)+", b"", lines[0]) if lines else b""
-    sizes = _SIZES.fullmatch(rest.split(b"\n", 1)[0])
-    if layout is None or not rest:
-        return  # mmread says what is wrong, before it allocates
-    if sizes is None or (sizes[3] is None) == (layout == b"coordinate"):
-        line = content.count(b"\n", 0, len(content) - len(rest)) + 1
-        expected = "rows, columns and entries" if layout == b"coordinate" else "rows and columns"
-        raise FileFormatError(
-            f"{path}, line {line}: expected the numbers of {expected}. Got "
-            f"{rest.splitlines()[0][:40].decode('latin1')!r}. Write the file again."
-        )
-    rows, columns, entries = (int(size) for size in (sizes[1], sizes[2], sizes[3] or 0))
-    least = entries * _LEAST_LINE[b"coordinate"]
-    if layout == b"array":
-        # A symmetric array lists one triangle.
-        least = rows * (columns + 1) // 2 * _LEAST_LINE[b"array"]
-        if rows * columns * 8 > limit:
-            raise too_large(path, limit)
-    available = len(rest) - rest.find(b"\n")  # the last line may lack its end
-    if least > available:
-        count = f"{entries:,} entries" if layout == b"coordinate" else f"{rows:,} x {columns:,}"
-        raise FileFormatError(
-            f"{path} declares {count}, which take at least {least:,} bytes, and has "
-            f"{available:,}. The file is incomplete or damaged; get it again."
-        )
-    if entries * 24 > limit:  # two indices and a value, 8 bytes each
-        raise too_large(path, limit)
 
 
 def _read_npz(path: Path, limit: float) -> Any:
@@ -115,7 +63,15 @@ def _read_npy(path: Path, limit: float) -> Any:
         # Mapped, not read: a header may declare more than the file has.
         with np.errstate(all="ignore"):
             array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, TypeError, OverflowError, EOFError, OSError, SyntaxError) as error:
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+        EOFError,
+        OSError,
+        SyntaxError,
+        TokenError,
+    ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         if "Python objects" in reason or "allow_pickle" in reason:
             raise FileFormatError(
