@@ -57,3 +57,9 @@ def test_features_of_a_model():
     unnamed = Dataset("path", PATH.with_features(PATH.features))
     found = dataset_result(unnamed, TableOptions(model_features=["f1"])).dataset.graph
     assert found.features.tolist() == [[1], [3], [5]]
+
+
+def test_directions_may_be_kept():
+    graph = Graph.from_edges([0, 1], [1, 2], num_nodes=3, directed=True)
+    result = dataset_result(Dataset("path", graph), TableOptions(directed="keep"))
+    assert result.dataset.graph is graph

@@ -60,3 +60,10 @@ def test_a_graph_without_ids_is_referred_to_by_index():
 def test_edges_between_known_nodes_are_refused():
     with pytest.raises(InputError, match="edge 'a' - 'c' is between known nodes .1 such in all"):
         read({"source": ["x", "c"], "target": ["a", "a"]})
+
+
+def test_unknown_ids_are_no_new_nodes():
+    edges = {"source": ["x", "ghost"], "target": ["a", "x"]}
+    assert len(read(edges, unknown_edges="drop").edges) == 1
+    with pytest.raises(InputError, match="cannot be 'add' for new nodes"):
+        read(edges, unknown_edges="add")
