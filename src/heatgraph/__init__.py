@@ -33,10 +33,12 @@ if TYPE_CHECKING:
         expected_calibration_error as expected_calibration_error,
     )
     from heatgraph.learning.classifier import DGCClassifier as DGCClassifier
-    from heatgraph.learning.classifier import load as load
     from heatgraph.learning.description import describe as describe
     from heatgraph.learning.explanation import Explanation as Explanation
+    from heatgraph.learning.model_files import load as load
+    from heatgraph.learning.multilabel import DGCMultilabelClassifier as DGCMultilabelClassifier
     from heatgraph.learning.progress import FitProgress as FitProgress
+    from heatgraph.learning.regressor import DGCRegressor as DGCRegressor
     from heatgraph.learning.transformer import GraphDiffusion as GraphDiffusion
     from heatgraph.schemes import SGC as SGC
     from heatgraph.schemes import SIGN as SIGN
@@ -65,7 +67,9 @@ _HOMES = {
     "FitProgress": "learning.progress",
     "GraphDiffusion": "learning.transformer",
     "DGCClassifier": "learning.classifier",
-    "load": "learning.classifier",
+    "DGCMultilabelClassifier": "learning.multilabel",
+    "DGCRegressor": "learning.regressor",
+    "load": "learning.model_files",
     "load_dataset": "datasets.catalogue",
     "Dataset": "datasets.dataset",
     "Split": "datasets.splits",

@@ -167,7 +167,7 @@ def test_predicting_diffuses_a_column_per_class(monkeypatch):
         return hg.diffuse(graph, **options)
 
     clf = fitted()
-    monkeypatch.setattr("heatgraph.learning.classifier.diffuse", watch)
+    monkeypatch.setattr("heatgraph.learning._diffusion_model.diffuse", watch)
     clf.predict()
     assert seen == [3]
     clf.explain(0)

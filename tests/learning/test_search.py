@@ -438,7 +438,7 @@ def test_chunks_do_not_change_the_choice(size, monkeypatch):
     def chunks(self, schemes):
         return (schemes[start : start + size] for start in range(0, len(schemes), size))
 
-    monkeypatch.setattr(_search._Search, "_chunks", chunks)
+    monkeypatch.setattr(_search.Search, "_chunks", chunks)
     cut = DGCClassifier().fit(graph, y, train, val)
     np.testing.assert_allclose(cut.T_, whole.T_, rtol=1e-3)
     np.testing.assert_allclose(cut.weight_decay_, whole.weight_decay_, rtol=1e-2)

@@ -114,6 +114,19 @@ def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Arra
     return file.getvalue()
 
 
+def read_kind(path: str | Path, noun: str = "model") -> str:
+    """The kind that a file declares; "" if heatgraph did not write it.
+
+    Nothing but the header is read; `read_tensors` and `map_tensors` check the rest.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        start = file.read(8)
+        raw = start + file.read(min(int.from_bytes(start, "little"), MAX_HEADER_BYTES))
+    header, _ = _read_header(path, raw, noun)
+    return str(header.get("__metadata__", {}).get("heatgraph", ""))
+
+
 def tensors_from_bytes(
     raw: bytes, kind: str, path: Path, noun: str = "model"
 ) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -20,7 +20,8 @@ from heatgraph.baselines.stacked import edgeless_graph
 from heatgraph.errors import MissingExtraError
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels, training_nodes
-from heatgraph.learning.classifier import DGCClassifier, read_seed
+from heatgraph.learning._node_estimator import read_seed
+from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.learning.progress import Progress, StageProgress
 
 Array = npt.NDArray[Any]

@@ -48,7 +48,7 @@ def evaluate(
     The graph may differ from the one the model was fitted on: features are found by name.
     """
     reporter = Reporter(output_options)
-    from heatgraph.learning.classifier import load
+    from heatgraph.learning.model_files import load
     from heatgraph.report.metrics import ClassificationMetrics
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)

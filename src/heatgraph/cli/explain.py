@@ -33,7 +33,7 @@ def explain(
 ) -> None:
     """Print the exact contributions of source nodes and features to a node's score."""
     reporter = Reporter(output_options)
-    from heatgraph.learning.classifier import load
+    from heatgraph.learning.model_files import load
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())

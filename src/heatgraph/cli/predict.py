@@ -48,7 +48,7 @@ def predict(
     The graph may differ from the one the model was fitted on: features are found by name.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
-    from heatgraph.learning.classifier import load
+    from heatgraph.learning.model_files import load
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)

@@ -28,7 +28,7 @@ from heatgraph.learning._adam import adam
 from heatgraph.learning._design_matrices import OrthogonalMatrix
 from heatgraph.learning._folds import Folds
 from heatgraph.learning._labelled_features import LabelledFeatures, RowFeatures
-from heatgraph.learning._lbfgs import minimize, ridge_weights
+from heatgraph.learning._lbfgs import Loss, minimize, ridge_weights
 from heatgraph.learning._scoring import Scoring, accuracy
 from heatgraph.learning._search_space import Combination
 from heatgraph.learning._softmax_regression import SoftmaxRegression
@@ -37,7 +37,7 @@ from heatgraph.schemes import Scheme
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
-Head = Literal["ridge", "softmax", "adam"]
+Head = Literal["ridge", "softmax", "logistic", "adam"]
 
 # A search ranks settings, for which this gradient tolerance is enough.
 SEARCH_TOLERANCE, MAX_ITERATIONS = 1e-2, 100
@@ -63,6 +63,11 @@ class HeldOutFigures:
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> HeldOutFigures:
         return cls(*(np.full(shape, np.nan) for _ in range(4)))
+
+    def at(self, place: int, column: int) -> tuple[float, ...]:
+        """Score, standard error, accuracy and log-loss of a setting."""
+        arrays = (self.scores, self.errors, self.accuracies, self.losses)
+        return tuple(float(values[place, column]) for values in arrays)
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,9 @@ class Evaluator:
     scoring : callable
         What settings are compared by (`heatgraph.learning._scoring`).
     """
+
+    # What heads minimise; None is the cross-entropy.
+    loss: Loss | None = None
 
     def __init__(
         self,
@@ -125,22 +133,18 @@ class Evaluator:
         thread.
         """
         figures = HeldOutFigures.empty(settings.weight_decays.shape)
-        codes = np.concatenate([self.folds.codes[held_out] for _, held_out in self.folds.folds])
 
         def evaluate(batch: tuple[Indices, slice]) -> None:
             places, columns = batch
             chosen = settings.select(places, columns)
-            by_fold, loss = [], np.zeros(chosen.weight_decays.shape)
-            for fold, (_, held_out) in enumerate(self.folds.folds):
-                found = self._fold_scores(head, fold, places, chosen, lambda: workers.stopping)
-                loss += log_loss(found, self.folds.codes[held_out]) * len(held_out)
-                by_fold.append(found)
-            scores = by_fold[0] if len(by_fold) == 1 else np.concatenate(by_fold, axis=-2)
-            value, error = self.scoring(scores, codes)
-            right = value if self.scoring is accuracy else accuracy(scores, codes)[0]
+            by_fold = [
+                self._fold_scores(head, fold, places, chosen, lambda: workers.stopping)
+                for fold in range(len(self.folds.folds))
+            ]
+            value, error, right, loss = self._measure(by_fold)
             figures.scores[places, columns], figures.errors[places, columns] = value, error
             figures.accuracies[places, columns] = right
-            figures.losses[places, columns] = loss / self.folds.num_held_out
+            figures.losses[places, columns] = loss
             on_batch(places, value, right)
 
         with WorkerThreads(self.threads) as workers:
@@ -168,6 +172,22 @@ class Evaluator:
             codes.append(np.where(is_known, of_fold, -1))
         return np.concatenate(scores), np.concatenate(codes)
 
+    def _measure(self, by_fold: list[Array]) -> tuple[Array, Array, Array, Array]:
+        """Scores (G, W) with standard errors, accuracies and log-losses of held-out nodes.
+
+        `by_fold` are scores (G, W, m, C) of the nodes that each fold holds out.
+        """
+        parts = [self.folds.codes[held_out] for _, held_out in self.folds.folds]
+        losses = (
+            log_loss(found, held) * len(held) for found, held in zip(by_fold, parts, strict=True)
+        )
+        loss = sum(losses, np.zeros(by_fold[0].shape[:2])) / self.folds.num_held_out
+        scores = by_fold[0] if len(by_fold) == 1 else np.concatenate(by_fold, axis=-2)
+        codes = np.concatenate(parts)
+        value, error = self.scoring(scores, codes)
+        right = value if self.scoring is accuracy else accuracy(scores, codes)[0]
+        return value, error, right, loss
+
     def _fold_scores(
         self,
         head: Head,
@@ -178,26 +198,28 @@ class Evaluator:
     ) -> Array:
         """Scores (G, W, m, C) of a fold's held-out nodes by weights fitted to its training part."""
         features = self.features.select(places)
-        train, _ = self.folds.folds[fold]
-        y, decays = self.folds.codes[train], settings.weight_decays
-        sample_weight = self.folds.train_weights(fold)
         if head == "adam":
             return self._adam_scores(features, fold, settings)
         design = OrthogonalMatrix.stack([self._designs[int(place), fold] for place in places])
+        y, loss = self._targets(self.folds.folds[fold][0]), self.loss
+        sample_weight = self.folds.train_weights(fold)
+        problem = (design, y, self.num_classes, settings.weight_decays)
         if head == "ridge":
-            weights = ridge_weights(design, y, self.num_classes, decays, sample_weight)
+            weights = ridge_weights(*problem, sample_weight, loss)
         else:
             weights, _ = minimize(
-                design,
-                y,
-                self.num_classes,
-                decays,
+                *problem,
                 tolerance=SEARCH_TOLERANCE,
                 max_iterations=MAX_ITERATIONS,
                 sample_weight=sample_weight,
                 should_stop=should_stop,
+                loss=loss,
             )
         return features.scores(self.folds, fold, design, weights)
+
+    def _targets(self, train: Indices) -> Any:
+        """What heads learn at the training part of a fold."""
+        return self.folds.codes[train]
 
     def _adam_scores(self, features: LabelledFeatures, fold: int, settings: HeadSettings) -> Array:
         assert isinstance(features, RowFeatures)

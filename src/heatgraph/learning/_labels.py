@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,13 @@ from heatgraph.graph import node_indices
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
+
+
+class LabelledNodes(Protocol):
+    """Labels of any kind, some of them missing."""
+
+    def labelled(self, nodes: Any, name: str) -> Indices:
+        """Indices of `nodes`, checked to have labels; by default of all labelled nodes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Labels:
 
     def classes(self, nodes: Indices) -> Array:
         """Distinct labels of `nodes`, sorted."""
-        return _unique(self.values[nodes])
+        return unique_labels(self.values[nodes])
 
     def encode(self, classes: Array, nodes: Indices) -> Indices:
         """Indices into `classes` of the labels of `nodes`; -1 for a label not among them."""
@@ -92,23 +99,8 @@ class Labels:
 
 def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indices | None]:
     """Validate `train` and `val`; return the indices of training and validation nodes."""
-    validation = None if val is None else _check_distinct(labels.labelled(val, "val"), "val")
-    training = _check_distinct(labels.labelled(train, "train"), "train")
-    if validation is not None:
-        if len(validation) == 0:
-            raise InputError("val names no node. Leave it out to choose by cross-validation.")
-        if train is None:
-            training = np.setdiff1d(training, validation)
-        shared = np.intersect1d(training, validation)
-        if len(shared):
-            raise InputError(
-                f"train and val overlap in {len(shared):,} nodes, the first of them {shared[0]}. "
-                "Settings chosen on nodes that were learned from mean nothing: take them out of "
-                "one of the two."
-            )
-    if len(training) == 0:
-        given = "train names no node" if train is not None else "y has no label left to learn from"
-        raise InputError(f"{given}. At least two classes need a labelled node each.")
+    needed = "At least two classes need a labelled node each."
+    training, validation = separate_nodes(labels, train, val, needed)
     classes = labels.classes(training)
     if len(classes) == 1:
         raise InputError(
@@ -129,6 +121,33 @@ def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indic
     return training, validation
 
 
+def separate_nodes(
+    labels: LabelledNodes, train: Any, val: Any, needed: str
+) -> tuple[Indices, Indices | None]:
+    """Training and validation nodes, checked to have labels and to be distinct.
+
+    `needed` is a sentence about what there must be to learn from.
+    """
+    validation = None if val is None else _check_distinct(labels.labelled(val, "val"), "val")
+    training = _check_distinct(labels.labelled(train, "train"), "train")
+    if validation is not None:
+        if len(validation) == 0:
+            raise InputError("val names no node. Leave it out to choose by cross-validation.")
+        if train is None:
+            training = np.setdiff1d(training, validation)
+        shared = np.intersect1d(training, validation)
+        if len(shared):
+            raise InputError(
+                f"train and val overlap in {len(shared):,} nodes, the first of them {shared[0]}. "
+                "Settings chosen on nodes that were learned from mean nothing: take them out of "
+                "one of the two."
+            )
+    if len(training) == 0:
+        given = "train names no node" if train is not None else "y has no label left to learn from"
+        raise InputError(f"{given}. {needed}")
+    return training, validation
+
+
 def _check_whole(fractions: Indices, values: Array) -> None:
     if len(fractions):
         raise InputError(
@@ -146,7 +165,8 @@ def is_missing(value: Any) -> bool:
     return bool(value == -1 or value != value)
 
 
-def _unique(values: Array) -> Array:
+def unique_labels(values: Array) -> Array:
+    """Distinct labels, sorted; those of several types by type and text."""
     if values.dtype != object:
         return np.unique(values)
     try:

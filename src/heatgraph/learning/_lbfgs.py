@@ -8,12 +8,13 @@ Hessian P^-1 of a quadratic upper bound of J, so its first step minimises that b
 regression on the centred indicators of the classes, and `ridge_weights` computes it alone.
 
 Scores are linear in the step, so that a line search needs no product, and settings leave the batch
-when they converge.
+when they converge. Other losses than the cross-entropy take its place by `loss`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,21 @@ SUFFICIENT_DECREASE = 1e-4
 MAX_BACKTRACKS = 30
 
 
+@dataclass(frozen=True)
+class Loss:
+    """A convex loss of scores (..., C, n), and a bound on its second derivative.
+
+    `evaluate` takes scores, what is known of the nodes, and perhaps weights of the nodes that add
+    up to 1. It returns the mean loss (...) and the gradient with respect to the scores.
+    """
+
+    evaluate: Callable[[Array, Any, Array | None], tuple[Array, Array]]
+    curvature: float
+
+
 def minimize(
     design: DesignMatrix,
-    y: Indices,
+    y: Any,
     num_classes: int,
     weight_decay: npt.ArrayLike,
     *,
@@ -41,6 +54,7 @@ def minimize(
     max_iterations: int,
     sample_weight: Array | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    loss: Loss | None = None,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Minimise J over weights (G, W, C, r), for weight decays (W,) or (G, W).
 
@@ -48,10 +62,11 @@ def minimize(
 
     A setting has converged when its gradient norm in the metric P^-1 is `tolerance` times what it
     was at zero, or at the level of rounding. Returns the weights and, for each feature set and
-    setting, whether it converged. `should_stop` is asked once per iteration.
+    setting, whether it converged. `should_stop` is asked once per iteration. `loss` is by default
+    the cross-entropy of classes y (n,).
     """
     decay = _broadcast_decay(design, weight_decay)
-    solver = _LBFGS(design, y, num_classes, decay, sample_weight)
+    solver = _LBFGS(design, y, num_classes, decay, sample_weight, loss or CROSS_ENTROPY)
     weights = solver.weights.copy()
     target = np.maximum(tolerance**2 * solver.squared_gradient_norm, solver.rounding_floor())
     converged = np.zeros(target.shape, dtype=bool)
@@ -72,23 +87,26 @@ def minimize(
 
 def ridge_weights(
     design: DesignMatrix,
-    y: Indices,
+    y: Any,
     num_classes: int,
     weight_decay: npt.ArrayLike,
     sample_weight: Array | None = None,
+    loss: Loss | None = None,
 ) -> Array:
     """Weights (G, W, C, r) that minimise the quadratic upper bound of J at zero.
 
     With Y the indicators (n, C) of the classes, they are (A^T A / 2 + n weight_decay I)^-1 A^T
-    (Y - 1/C), exactly so if the preconditioner is. `sample_weight` weighs A^T (Y - 1/C) alone, as
-    linear discriminant analysis weighs means of classes and not the covariance.
+    (Y - 1/C), exactly so if the preconditioner is. For the squared error, which equals its bound,
+    that is the minimum itself. `sample_weight` weighs A^T (Y - 1/C) alone, as linear discriminant
+    analysis weighs means of classes and not the covariance.
     """
+    loss = loss or CROSS_ENTROPY
     decay = _broadcast_decay(design, weight_decay)
     G, n, _ = design.shape
     zeros = np.zeros((G, 1, num_classes, n), dtype=design.dtype)
-    _, residuals = cross_entropy(zeros, y, sample_weight)
+    _, residuals = loss.evaluate(zeros, y, sample_weight)
     gradient = np.repeat(design.gradient(residuals), decay.shape[1], axis=1)
-    return -design.preconditioner(decay).apply(gradient)
+    return -design.preconditioner(decay, loss.curvature).apply(gradient)
 
 
 def _broadcast_decay(design: DesignMatrix, weight_decay: npt.ArrayLike) -> Array:
@@ -106,20 +124,22 @@ class _LBFGS:
     def __init__(
         self,
         design: DesignMatrix,
-        y: Indices,
+        y: Any,
         num_classes: int,
         decay: Array,
         sample_weight: Array | None,
+        loss_function: Loss,
     ) -> None:
         self.design, self.y, self.sample_weight = design, y, sample_weight
+        self.loss_function = loss_function
         G, n, r = design.shape
         W = decay.shape[1]
         self.decay = decay.astype(design.dtype)
-        self.preconditioner = design.preconditioner(decay)
+        self.preconditioner = design.preconditioner(decay, loss_function.curvature)
         self.weights = np.zeros((G, W, num_classes, r), dtype=design.dtype)
         self.scores = np.zeros((G, W, num_classes, n), dtype=design.dtype)
         # At zero, all settings have the same scores.
-        loss, residuals = cross_entropy(self.scores[:, :1], y, sample_weight)
+        loss, residuals = loss_function.evaluate(self.scores[:, :1], y, sample_weight)
         self.loss = np.repeat(loss, W, axis=1)
         self.active = np.ones((G, W), dtype=bool)
         # Curvature pairs (step, change of the gradient, 1 / their inner product), oldest first.
@@ -196,7 +216,7 @@ class _LBFGS:
         for trial in range(MAX_BACKTRACKS + 1):
             scores = score_change * expand(length)
             scores += self.scores
-            loss, residuals = cross_entropy(scores, self.y, self.sample_weight)
+            loss, residuals = self.loss_function.evaluate(scores, self.y, self.sample_weight)
             penalty_change = length * (penalty_slope + length * penalty_curvature)
             change = loss - self.loss + penalty_change
             accepted = change <= SUFFICIENT_DECREASE * length * slope + rounding
@@ -229,6 +249,10 @@ def loss_gradient(P: Array, total: Array, y: Indices) -> Array:
     P /= total * n
     P[..., y, np.arange(n)] -= P.dtype.type(1 / n)
     return P
+
+
+# The Hessian is at most 1/2 (Bohning 1992).
+CROSS_ENTROPY = Loss(cross_entropy, 0.5)
 
 
 def expand(values: Array) -> Array:

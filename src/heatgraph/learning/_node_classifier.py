@@ -1,4 +1,4 @@
-"""The common base of node classifiers: predictions, accuracy, checks and scikit-learn's tags.
+"""The common base of node classifiers: predictions and accuracy.
 
 From scores z (m, C) of m nodes, the predicted class is argmax_c z_c and the probabilities are
 softmax(z / t), with a temperature t.
@@ -15,29 +15,26 @@ The contract of a subclass:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
 from heatgraph.errors import InputError
-from heatgraph.graph import Graph, check_graph
+from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
+from heatgraph.learning._node_estimator import NodeEstimator
 
 Array = npt.NDArray[Any]
 
 
-class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
+class NodeClassifier(ClassifierMixin, NodeEstimator):
     """Base of estimators that are fitted to one graph and label its nodes, or those of others."""
 
     classes_: Array
-    graph_: Graph
-    n_features_in_: int
     temperature_: float = 1.0
 
     @abstractmethod
@@ -94,23 +91,3 @@ class NodeClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise InputError("there is no labelled node to score.")
         codes = labels.encode(self.classes_, labelled)
         return float((self._scores(graph, labelled).argmax(axis=1) == codes).mean())
-
-    def _graph_to_label(self, graph: Graph | None) -> Graph:
-        """The graph to predict on, by default the fitted one, after a check of its features."""
-        check_is_fitted(self)
-        if graph is None:
-            graph = getattr(self, "graph_", None)
-            if graph is None:
-                raise InputError("a model that was loaded has no graph of its own: pass graph=.")
-        check_graph(graph)
-        if graph.num_features != self.n_features_in_:
-            raise InputError(
-                f"the model was fitted with {self.n_features_in_:,} features per node. Got a graph "
-                f"with {graph.num_features:,}."
-            )
-        return graph
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags

@@ -105,20 +105,24 @@ def search(
     # Our own threads share the work. BLAS's would compete with them, since they spin for a while
     # after each product.
     with SingleBlasThread():
-        return _Search(task, space, progress).run()
+        return Search(task, space, progress).run()
 
 
-class _Search:
+class Search:
     """One search: its sample of nodes, its results so far, and its rounds."""
 
     def __init__(
         self, task: NodeClassificationTask, space: SearchSpace, progress: Progress | None
     ) -> None:
         self.task, self.space = task, space
-        self.head: Head = "softmax" if task.regression.solver == "lbfgs" else "adam"
+        self.head = self._last_head()
         self.folds = hold_out(task, DECIDING)
         self.results: list[ValidationResult] = []
         self.progress = _SearchProgress(progress)
+
+    def _last_head(self) -> Head:
+        """The head whose settings are chosen; ridge regression screens them, but not Adam's."""
+        return "softmax" if self.task.regression.solver == "lbfgs" else "adam"
 
     def run(self) -> SearchOutcome:
         """Choose a setting, in one round or in four."""
@@ -163,7 +167,7 @@ class _Search:
         self, family: SchemeFamily, combination: Combination
     ) -> tuple[Setting, list[ValidationResult], Evaluator]:
         """Rounds 2 and 3: choose T. Returns its setting, all results and the last evaluator."""
-        head: Head = "ridge" if self.head == "softmax" else self.head
+        head: Head = "adam" if self.head == "adam" else "ridge"
         results: list[ValidationResult] = []
         grid = family.grid()
         while grid:
@@ -172,7 +176,7 @@ class _Search:
                 evaluator = self._evaluator(self.folds, combination, schemes, self.head)
                 results += self._fit(head, evaluator, COARSE_DECAYS)
             grid = _extend_grid(family, results)
-        if head == "ridge":
+        if head != self.head:
             results, evaluator = self._decide(results, evaluator)
         return self._plateau_center(results), results, evaluator
 
@@ -198,7 +202,7 @@ class _Search:
                 self.progress.expect(diffused=len(schemes))
                 evaluator = self._evaluator(self.folds, combination, schemes, self.head)
             places = [list(evaluator.schemes).index(scheme) for scheme in schemes]
-            decided += self._fit("softmax", evaluator, COARSE_DECAYS, places)
+            decided += self._fit(self.head, evaluator, COARSE_DECAYS, places)
         behind = [result for result in screened if result.setting.scheme not in promising]
         return decided + behind, evaluator
 
@@ -281,7 +285,7 @@ class _Search:
         setting = Setting(scheme, combination.self_loops, combination.feature_scaling, 0.0, 0.0)
         scaling, graph = task.scale_features(combination.feature_scaling)
         if not task.fits_rows(setting) or (
-            self.head == "softmax"
+            self.head != "adam"
             and is_gram_cheaper(graph, [scheme], folds, task.engine["tol"], rows_have_use=True)
         ):
             return self._evaluator(folds, combination, [scheme], self.head), None
@@ -340,7 +344,7 @@ class _Search:
 
         figures = evaluator.evaluate(head, settings, places, report)
         results = [
-            ValidationResult(
+            self._result(
                 Setting(
                     evaluator.schemes[place],
                     evaluator.combination.self_loops,
@@ -349,10 +353,7 @@ class _Search:
                     float(settings.learning_rates[column]),
                 ),
                 float(scales[place]),
-                float(figures.scores[place, column]),
-                float(figures.errors[place, column]),
-                float(figures.accuracies[place, column]),
-                float(figures.losses[place, column]),
+                figures.at(place, column),
                 head,
             )
             for place in places
@@ -360,6 +361,12 @@ class _Search:
         ]
         self.results += results
         return results
+
+    def _result(
+        self, setting: Setting, scale: float, figures: tuple[float, ...], head: Head
+    ) -> ValidationResult:
+        """A result from its score, standard error, accuracy and log-loss."""
+        return ValidationResult(setting, scale, *figures, head)
 
     def _head_settings(
         self, evaluator: Evaluator, relative_decays: Array, rates: tuple[float, ...]

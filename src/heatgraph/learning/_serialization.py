@@ -130,11 +130,11 @@ def serialize_classes(classes: Array) -> dict[str, Any]:
     return {"classes": to_json_value(classes), "classes_kind": classes.dtype.kind}
 
 
-def deserialize_classes(content: dict[str, Any]) -> Array:
+def deserialize_classes(content: dict[str, Any], least: int = 2) -> Array:
     """Classes as an array of the kind they had: numbers, strings, booleans or a mixture."""
     values, kind = content["classes"], content["classes_kind"]
-    if len(values) < 2 or len(set(values)) < len(values):
-        raise ValueError("classes must be two or more, and distinct")
+    if len(values) < least or len(set(values)) < len(values):
+        raise ValueError(f"classes must be {least} or more, and distinct")
     if not all(isinstance(value, str | bool | int | float) for value in values):
         raise TypeError("classes must be numbers or strings")
     if kind == "O":
@@ -168,7 +168,7 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "member_weights": model.member_weights,
         "class_offsets": to_json_value(model.class_offsets),
         "final_fit_nodes": model.final_fit_nodes,
-        "versions": _versions(),
+        "versions": library_versions(),
     }
     tensors = {"Theta": model.coef.T, "bias": model.intercept, **model.scaling.to_tensors()}
     if model.similar_coef is not None:
@@ -188,11 +188,11 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
     classes, num_features = deserialize_classes(content), content["num_features"]
     Theta, bias = tensors["Theta"], tensors["bias"]
     d, C = Theta.shape
-    _check_finite_floats(Theta, (d, C), "Theta")
-    _check_finite_floats(bias, (C,), "bias")
+    check_finite_floats(Theta, (d, C), "Theta")
+    check_finite_floats(bias, (C,), "bias")
     similar = tensors.get("similar_Theta")
     if similar is not None:
-        _check_finite_floats(similar, (d, C), "similar_Theta")
+        check_finite_floats(similar, (d, C), "similar_Theta")
     if len(classes) != C or not isinstance(num_features, int) or num_features not in (0, d):
         raise ValueError("the numbers of classes or features contradict each other")
     scaling = Scaling.from_tensors(content["feature_scaling"], tensors, num_features)
@@ -208,7 +208,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
     members = content.get("member_weights", {"plain": 1.0})
     if offsets is not None:
         offsets = np.array(offsets, dtype=np.float64)
-        _check_finite_floats(offsets, (C,), "class_offsets")
+        check_finite_floats(offsets, (C,), "class_offsets")
     if similar is not None and num_features == 0:
         raise ValueError("a model without features has no edges between similar nodes")
     tried, score = content["search"], content.get("validation_score", accuracy)
@@ -280,17 +280,19 @@ def _read_channels(
         if name in LINKS:
             # All channels of links have a row for each node.
             rows = num_nodes = len(Theta) if num_nodes is None else num_nodes
-        _check_finite_floats(Theta, (rows, C), CHANNEL + name)
+        check_finite_floats(Theta, (rows, C), CHANNEL + name)
     return {name: Theta.T for name, Theta in channels.items()}
 
 
-def _check_finite_floats(tensor: Array, shape: tuple[int, ...], name: str) -> None:
+def check_finite_floats(tensor: Array, shape: tuple[int, ...], name: str) -> None:
+    """Raise ValueError unless a tensor of a file has that shape and finite floats."""
     is_float = tensor.dtype in (np.float32, np.float64)
     if tensor.shape != shape or not is_float or not np.isfinite(tensor).all():
         raise ValueError(f"{name} must have shape {shape} and finite floats")
 
 
-def _versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that a model depends on."""
     from importlib.metadata import version
 
     packages = ("heatgraph", "numpy", "scipy", "scikit-learn")

@@ -78,6 +78,11 @@ class NodeClassificationTask:
         """Precision of diffused features and weights."""
         return working_dtype(self.engine["dtype"])
 
+    @property
+    def targets(self) -> Any:
+        """What the regression learns to predict at the training nodes."""
+        return self.codes
+
     def scale_features(self, name: str) -> tuple[Scaling, Graph]:
         """The scaling of that name, fitted to the training nodes, and the scaled graph.
 
@@ -117,7 +122,7 @@ class NodeClassificationTask:
         return scaling, fit
 
     def _fit(self, graph: Graph, setting: Setting, rows: Array | None) -> SoftmaxFit:
-        problem = (self.codes, self.num_classes, setting.weight_decay)
+        problem = (self.targets, self.num_classes, setting.weight_decay)
         if self.regression.solver == "lbfgs":
             few = len(self.train) <= FEW_NODES
             if few and uses_kernel_gram(graph, [setting.scheme], len(self.train)):
@@ -143,7 +148,7 @@ class NodeClassificationTask:
         noise = error * float(np.linalg.norm(gram))
         design = OrthogonalMatrix.from_gram(gram + 1, np.dtype(np.float64), noise)
         weights, converged = self.regression.minimize(
-            design, self.codes, self.num_classes, setting.weight_decay, self.sample_weight
+            design, self.targets, self.num_classes, setting.weight_decay, self.sample_weight
         )
         alpha = design.to_basis(weights)[0, 0].T
         columns = np.zeros((graph.num_nodes, self.num_classes))

@@ -21,12 +21,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import scipy.special
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph._arguments import positive_integer
-from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
-from heatgraph.diffusion import check_engine, diffuse
+from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, write_tensors
+from heatgraph.diffusion import check_engine
 from heatgraph.errors import (
     InputError,
     ShiftWarning,
@@ -35,6 +34,7 @@ from heatgraph.errors import (
 )
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._channels import DIRECTED, LINKS, Channels
+from heatgraph.learning._diffusion_model import DiffusionModel
 from heatgraph.learning._extensions import (
     read_extensions,
 )
@@ -42,14 +42,11 @@ from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._loss_weights import LossWeights
 from heatgraph.learning._new_nodes import NewNodeScorer, NewNodesReport
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._scoring import read_scoring
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import (
-    GRAPH,
     FittedModel,
-    deserialize_model,
-    deserialize_model_graph,
-    model_file_errors,
     serialize_model,
     serialize_model_graph,
 )
@@ -59,7 +56,7 @@ from heatgraph.learning._similar_nodes import (
 )
 from heatgraph.learning._softmax_regression import SoftmaxRegression
 from heatgraph.learning._task import NodeClassificationTask
-from heatgraph.learning._training import Training, nodes_digest
+from heatgraph.learning._training import Training
 from heatgraph.learning.explanation import Explanation, explain
 from heatgraph.learning.progress import Progress
 from heatgraph.learning.scaling import default_scaling
@@ -74,7 +71,7 @@ LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list 
 _NEW_NODE_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
 
 
-class DGCClassifier(NodeClassifier):
+class DGCClassifier(DiffusionModel, NodeClassifier):
     """Label the nodes of a graph by Decoupled Graph Convolution.
 
     Features diffuse along the edges for a time T, and softmax regression classifies the result.
@@ -571,12 +568,7 @@ class DGCClassifier(NodeClassifier):
         """Set all fitted attributes but the graph."""
         setting = fitted.setting
         self.classes_ = fitted.classes
-        self.scheme_ = setting.scheme
-        self.T_ = getattr(setting.scheme, "T", None)
-        self.K_ = getattr(setting.scheme, "K", None)
-        self.self_loops_ = setting.self_loops
-        self.feature_scaling_ = setting.feature_scaling
-        self.weight_decay_ = setting.weight_decay
+        self._set_setting(setting)
         self.learning_rate_ = setting.learning_rate
         self.scaling_ = fitted.scaling
         self.coef_ = fitted.coef
@@ -594,10 +586,7 @@ class DGCClassifier(NodeClassifier):
         self.validation_score_ = fitted.validation_score
         self.n_features_in_ = fitted.num_features
         self._nodes_digest = fitted.nodes_digest
-        if fitted.feature_names is not None:
-            self.feature_names_in_ = fitted.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_feature_names(fitted.feature_names)
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
         """Scores (m, C): the columns X Theta, diffused, those of channels, and the bias."""
@@ -636,34 +625,9 @@ class DGCClassifier(NodeClassifier):
             terms.append((similar, self.similar_coef_))
         return terms
 
-    def _undiffused(self, graph: Graph, coef: Array) -> Array:
-        """The columns X Theta (n, C)."""
-        Theta = np.ascontiguousarray(coef.T)
-        return Theta if graph.features is None else self.scaling_.times(graph.features, Theta)
-
-    def _diffused(self, graph: Graph, **options: Any) -> Array:
-        engine = self._engine() | options
-        return diffuse(graph, scheme=self.scheme_, self_loops=self.self_loops_, **engine)
-
-    def _engine(self) -> dict[str, Any]:
-        return {
-            "tol": self.tol,
-            "dtype": self.dtype,
-            "n_threads": self.n_threads,
-            "memory_budget": self.memory_budget,
-        }
-
     def _graph_to_label(self, graph: Graph | None) -> Graph:
-        """The graph to predict on, after a check of its features or, without any, of its nodes."""
+        """The graph to predict on; one of the fitted nodes if there are weights of links."""
         graph = super()._graph_to_label(graph)
-        names = getattr(self, "feature_names_in_", None)
-        if names and graph.feature_names and names != graph.feature_names:
-            pairs = zip(names, graph.feature_names, strict=True)
-            at, (ours, theirs) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
-            raise InputError(
-                "the graph's features must be those that the model was fitted with, in their "
-                f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
-            )
         if self.reads_directions and graph.directed_adjacency is None:
             listed = ", ".join(name for name in self.channel_coefs_ if name in DIRECTED)
             raise InputError(
@@ -672,42 +636,10 @@ class DGCClassifier(NodeClassifier):
                 "(--directed keep)."
             )
         links = set(LINKS) & set(self.channel_coefs_)
-        if not self.n_features_in_:
-            self._check_nodes(graph, self.coef_.shape[1], "without features")
-        elif links:
+        if self.n_features_in_ and links:
             num_nodes = self.channel_coefs_[links.pop()].shape[1]
             self._check_nodes(graph, num_nodes, "with channels of links", LINKS_REMEDY)
         return graph
-
-    def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:
-        found = f"one of {graph.num_nodes:,} nodes"
-        if graph.num_nodes == num_nodes:
-            digests = self._nodes_digest, nodes_digest(graph)
-            if None in digests or digests[0] == digests[1]:
-                return
-            found = "as many, but with other ids or in another order"
-        raise InputError(
-            f"the model was fitted {how}, so it knows nodes by position only: it labels the graph "
-            f"of {num_nodes:,} nodes that it was fitted on. Got {found}.{remedy}"
-        )
-
-
-def load(path: str | Path) -> DGCClassifier:
-    """Read a model that `DGCClassifier.save` wrote, with its graph if the file has it.
-
-    No code in the file is ever run. A file that is incomplete, altered, of another kind or of a
-    newer version is refused with the reason. The graph is memory-mapped, as by `Graph.load`: do not
-    write into the file while the model is in use; replacing it is safe, except on Windows.
-    """
-    content, tensors = map_tensors(path, KIND, noun="model")
-    with model_file_errors(path):
-        own = {name: T.copy() for name, T in tensors.items() if not name.startswith(GRAPH)}
-        fitted = deserialize_model(content, own)
-        classifier = from_fitted_model(fitted)
-        graph = deserialize_model_graph(content, tensors, fitted)
-    if graph is not None:
-        classifier.graph_ = graph
-    return classifier
 
 
 def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
@@ -752,12 +684,3 @@ def from_fitted_model(fitted: FittedModel) -> DGCClassifier:
     check_engine(**classifier._engine())
     classifier._set_fitted(fitted)
     return classifier
-
-
-def read_seed(random_state: Any) -> int:
-    """An integer seed from any `random_state` that scikit-learn takes; 0 for None."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    return int(check_random_state(random_state).randint(2**31))

@@ -50,12 +50,14 @@ class Explanation:
     Attributes
     ----------
     node, label
-        The node and the class whose score is explained.
+        The node and the class or label whose score is explained; of a regressor, the number that
+        is explained if there are several, else None.
     score, bias : float
         ``score == bias + node_shares.sum()``, and with features also
         ``score == bias + feature_shares.sum()``, to rounding; plus ``link_shares.sum()`` in the
         latter if there are some.
-    probability : float
+    probability : float or None
+        None for a regressor.
     node_shares : array of shape (n,)
         Those of links included.
     feature_shares : array of shape (d,), or None without features
@@ -74,7 +76,7 @@ class Explanation:
     label: Any
     score: float
     bias: float
-    probability: float
+    probability: float | None
     node_shares: Floats
     feature_shares: Floats | None
     nodes: list[dict[str, Any]]
@@ -85,10 +87,7 @@ class Explanation:
     directed_link_shares: dict[str, Floats] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        lines = [
-            f"node {self.node} as {self.label!r}: score {self.score:.4f} "
-            f"(probability {self.probability:.1%}), bias {self.bias:+.4f}"
-        ]
+        lines = [f"{self._title()}, bias {self.bias:+.4f}"]
         whole = self.score - self.bias
         by_links = 0.0 if self.link_shares is None else float(self.link_shares.sum())
         parts = {
@@ -111,6 +110,13 @@ class Explanation:
             lines.append(f"    {rest:+.4f}  all others")
         return "\n".join(lines)
 
+    def _title(self) -> str:
+        if self.probability is not None:
+            chance = f"(probability {self.probability:.1%})"
+            return f"node {self.node} as {self.label!r}: score {self.score:.4f} {chance}"
+        number = "" if self.label is None else f" of number {self.label}"
+        return f"node {self.node}: prediction{number} {self.score:.4f}"
+
 
 def explain(
     graph: Graph,
@@ -121,7 +127,7 @@ def explain(
     label: Any,
     score: float,
     bias: float,
-    probability: float,
+    probability: float | None,
     top: int,
     links: Sequence[tuple[str, Floats, Floats]] = (),
 ) -> Explanation:

@@ -27,6 +27,7 @@ from heatgraph.errors import InputError, MissingExtraError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._serialization import (
     deserialize_classes,
     from_json_value,
@@ -34,7 +35,6 @@ from heatgraph.learning._serialization import (
     serialize_classes,
     serialize_parameters,
 )
-from heatgraph.learning.classifier import read_seed
 from heatgraph.learning.progress import Progress
 from heatgraph.learning.scaling import Scaling, check_scaling
 

@@ -33,13 +33,13 @@ from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._folds import stratified_sample
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._node_classifier import NodeClassifier
+from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._serialization import (
     from_json_value,
     model_file_errors,
     serialize_parameters,
     to_json_value,
 )
-from heatgraph.learning.classifier import read_seed
 from heatgraph.learning.progress import FitProgress, Progress
 from heatgraph.learning.scaling import check_scaling
 

@@ -1,0 +1,99 @@
+"""The common base of models that are linear in diffused features.
+
+With the kernel r(S) (n, n), features X (n, d) and weights Theta (d, C), a fitted model predicts from
+r(S) X Theta. It diffuses the C columns X Theta, which gives the same as diffusing the d columns X,
+and is much cheaper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heatgraph.diffusion import diffuse
+from heatgraph.errors import InputError
+from heatgraph.graph import Graph
+from heatgraph.learning._node_estimator import NodeEstimator
+from heatgraph.learning._search_space import Setting
+from heatgraph.learning._training import nodes_digest
+from heatgraph.learning.scaling import Scaling
+from heatgraph.schemes import Scheme
+
+Array = npt.NDArray[Any]
+
+
+class DiffusionModel(NodeEstimator):
+    """Base of estimators with the parameters of a diffusion and, once fitted, a setting of them."""
+
+    tol: float
+    dtype: Any
+    n_threads: int | None
+    memory_budget: int | float | str | None
+    coef_: Array
+    scheme_: Scheme
+    self_loops_: bool
+    scaling_: Scaling
+    feature_names_in_: list[str]
+    _nodes_digest: str | None
+
+    def _set_setting(self, setting: Setting) -> None:
+        """Set the fitted attributes of a setting, but for those of one head alone."""
+        self.scheme_ = setting.scheme
+        self.T_ = getattr(setting.scheme, "T", None)
+        self.K_ = getattr(setting.scheme, "K", None)
+        self.self_loops_ = setting.self_loops
+        self.feature_scaling_ = setting.feature_scaling
+        self.weight_decay_ = setting.weight_decay
+
+    def _set_feature_names(self, names: list[str] | None) -> None:
+        """Set the attribute of feature names, which exists only if there are some."""
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _undiffused(self, graph: Graph, coef: Array) -> Array:
+        """The columns X Theta (n, C)."""
+        Theta = np.ascontiguousarray(coef.T)
+        return Theta if graph.features is None else self.scaling_.times(graph.features, Theta)
+
+    def _diffused(self, graph: Graph, **options: Any) -> Array:
+        engine = self._engine() | options
+        return diffuse(graph, scheme=self.scheme_, self_loops=self.self_loops_, **engine)
+
+    def _engine(self) -> dict[str, Any]:
+        return {
+            "tol": self.tol,
+            "dtype": self.dtype,
+            "n_threads": self.n_threads,
+            "memory_budget": self.memory_budget,
+        }
+
+    def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:
+        found = f"one of {graph.num_nodes:,} nodes"
+        if graph.num_nodes == num_nodes:
+            digests = self._nodes_digest, nodes_digest(graph)
+            if None in digests or digests[0] == digests[1]:
+                return
+            found = "as many, but with other ids or in another order"
+        raise InputError(
+            f"the model was fitted {how}, so it knows nodes by position only: it labels the graph "
+            f"of {num_nodes:,} nodes that it was fitted on. Got {found}.{remedy}"
+        )
+
+    def _graph_to_label(self, graph: Graph | None) -> Graph:
+        """The graph to predict on, after a check of its features or, without any, of its nodes."""
+        graph = super()._graph_to_label(graph)
+        names = getattr(self, "feature_names_in_", None)
+        if names and graph.feature_names and names != graph.feature_names:
+            pairs = zip(names, graph.feature_names, strict=True)
+            at, (ours, theirs) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
+            raise InputError(
+                "the graph's features must be those that the model was fitted with, in their "
+                f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
+            )
+        if not self.n_features_in_:
+            self._check_nodes(graph, self.coef_.shape[1], "without features")
+        return graph
