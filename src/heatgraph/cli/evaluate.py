@@ -11,6 +11,7 @@ from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.reporter import Reporter
+from heatgraph.cli.target_reports import print_target_metrics
 
 if TYPE_CHECKING:
     from heatgraph.datasets.dataset import Dataset
@@ -48,23 +49,32 @@ def evaluate(
     The graph may differ from the one the model was fitted on: features are found by name.
     """
     reporter = Reporter(output_options)
-    from heatgraph.learning.model_files import load
+    from heatgraph.learning.model_files import load, task_of
     from heatgraph.report.metrics import ClassificationMetrics
+    from heatgraph.report.target_summary import measure_targets
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())
-    table_options = columns.table_options_for(classifier, resources.memory, **vars(labels))
+    task = task_of(classifier)
+    table_options = columns.table_options_for(
+        classifier, resources.memory, **vars(labels), task=task
+    )
     result, summary = read_labelled(reporter, graph, table_options, "evaluate a model")
     data = result.dataset
     chosen = _nodes_to_evaluate(result, part)
+    metrics: Any
     with reporter.progress("predicting"):
-        probabilities = classifier.predict_proba(data.graph, chosen)
-        assert data.labels is not None
-        metrics = ClassificationMetrics.measure(
-            probabilities, classifier.classes_, data.labels[chosen]
-        )
-    _print_metrics(reporter, metrics, part)
-    learned = ("train", "val") if classifier.final_fit == "train+val" else ("train",)
+        if task != "classification":
+            metrics = measure_targets(classifier, data, chosen)
+        else:
+            probabilities = classifier.predict_proba(data.graph, chosen)
+            assert data.labels is not None
+            metrics = ClassificationMetrics.measure(
+                probabilities, classifier.classes_, data.labels[chosen]
+            )
+    (_print_metrics if task == "classification" else print_target_metrics)(reporter, metrics, part)
+    final_fit = getattr(classifier, "final_fit", "train")
+    learned = ("train", "val") if final_fit == "train+val" else ("train",)
     _print_learned_nodes(reporter, data, [name for name in learned if part in (None, name)])
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
@@ -83,10 +93,9 @@ def _nodes_to_evaluate(result: ReadResult, part: str | None) -> Any:
     import numpy as np
 
     from heatgraph.errors import InputError
-    from heatgraph.learning._labels import Labels
 
     data = result.dataset
-    chosen = np.flatnonzero(Labels.read(data.labels, data.graph.num_nodes).known)
+    chosen = np.flatnonzero(data.labelled)
     if len(chosen) == 0:
         column = f"column {result.columns['label'].name!r} of " if result.columns else ""
         raise InputError(

@@ -33,7 +33,7 @@ def explain(
 ) -> None:
     """Print the exact contributions of source nodes and features to a node's score."""
     reporter = Reporter(output_options)
-    from heatgraph.learning.model_files import load
+    from heatgraph.learning.model_files import load, task_of
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())
@@ -42,9 +42,13 @@ def explain(
     )
     graph = result.dataset.graph
     position = _position(graph.names.tolist(), node, result.dataset.name)
-    label = None if class_label is None else _find_class(classifier.classes_.tolist(), class_label)
+    arguments: dict[str, Any] = {"top": top, "graph": graph}
+    if class_label is not None:
+        if task_of(classifier) == "regression":
+            raise typer.BadParameter("--class: the model predicts a number, and has no classes.")
+        arguments["label"] = _find_class(classifier.classes_.tolist(), class_label)
     with reporter.progress("explaining"):
-        explanation = classifier.explain(position, label, top, graph)
+        explanation = classifier.explain(position, **arguments)
     reporter.print()
     reporter.print(repr(explanation))
     values = dataclasses.asdict(explanation)

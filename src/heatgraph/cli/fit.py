@@ -9,6 +9,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.fit_targets import fit_targets
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
@@ -52,6 +53,7 @@ def fit(
         ),
     ] = None,
     data_folder: options.Data = None,
+    task: options.Task = None,
     strict: options.Strict = False,
     *,
     columns: options.ColumnOptions,
@@ -79,8 +81,12 @@ def fit(
     if predictions is not None and not is_stdout(predictions):
         table_format(predictions)
     parameters = settings.parameters() | resources.parameters()
-    table_options = columns.table_options(resources.memory, **vars(labels))
+    table_options = columns.table_options(resources.memory, **vars(labels), task=task or "auto")
     result, summary = read_labelled(reporter, graph, table_options)
+    if result.dataset.task != "classification":
+        parameters |= {"final_fit": final_fit, "with_graph": with_graph}
+        fit_targets(reporter, result, summary, parameters, model, predictions, strict)
+        return
     neighbours = neighbours_summary(result.dataset)
     if neighbours is not None:
         _print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")

@@ -85,7 +85,31 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         label = f"label: {columns['label']}; " if "label" in columns else ""
         rows.append(("classes", f"{len(classes):,}", f"{label}{listed}{more}"))
         rows.append(("unlabelled", f"{summary['unlabelled']:,}", "nodes"))
+    if "task" in summary:
+        rows += _target_rows(summary, columns["label"])
     if "split" in summary:
         parts = ", ".join(f"{part} {count:,}" for part, count in summary["split"].items())
         rows.append(("split", "", f"{columns.get('split', summary['split_name'])}; {parts}"))
+    return rows
+
+
+def _target_rows(summary: dict[str, Any], column: str) -> list[tuple[str, ...]]:
+    """What a column of numbers, or of several labels per node, holds."""
+    rows: list[tuple[str, ...]] = []
+    if "labels" in summary:
+        labels = list(summary["labels"].items())
+        listed = ", ".join(f"{label} ({count:,})" for label, count in labels[:MAX_CLASSES_LISTED])
+        more = ", ..." if len(labels) > MAX_CLASSES_LISTED else ""
+        rows.append(("labels", f"{len(labels):,}", f"label: {column}; {listed}{more}"))
+    elif "numbers" in summary:
+        found = summary["numbers"]
+        between = f"from {found['smallest']:.6g} to {found['largest']:.6g}"
+        rows.append(
+            (
+                "numbers",
+                f"{found['distinct']:,}",
+                f"distinct ones; label: {column}; {between}, median {found['median']:.6g}",
+            )
+        )
+    rows.append(("unlabelled", f"{summary['unlabelled']:,}", "nodes"))
     return rows

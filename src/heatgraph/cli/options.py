@@ -19,7 +19,7 @@ import typer
 from heatgraph.tables.options import Directed, Duplicates, TableOptions, UnknownEdges
 
 if TYPE_CHECKING:
-    from heatgraph.learning.classifier import DGCClassifier
+    from heatgraph.learning._diffusion_model import DiffusionModel
 
 
 def check_scheme(name: str | None) -> str | None:
@@ -155,6 +155,15 @@ Scoring = Annotated[
         **choice(("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")),
     ),
 ]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="What to predict: one class per node, several labels, or a number; by default what "
+        "the values of the column suggest.",
+        **choice(("classification", "multilabel", "regression")),
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -278,19 +287,22 @@ class ColumnOptions:
 
     def table_options_for(
         self,
-        model: DGCClassifier,
+        model: DiffusionModel,
         memory: str | None,
         label: str | None = "",
         split: str | None = "",
+        task: str = "classification",
         **more: Any,
     ) -> TableOptions:
         """Options to read the features of a fitted model, and by default no labels."""
         names = getattr(model, "feature_names_in_", None)
         if not model.n_features_in_:
             more["features"] = ""
-        if model.reads_directions and self.directed == "max":
+        if getattr(model, "reads_directions", False) and self.directed == "max":
             more["directed"] = "keep"  # the same weights, and directions too
-        return self.table_options(memory, label=label, split=split, model_features=names, **more)
+        return self.table_options(
+            memory, label=label, split=split, task=task, model_features=names, **more
+        )
 
 
 @dataclass(frozen=True)

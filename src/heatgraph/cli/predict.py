@@ -48,15 +48,23 @@ def predict(
     The graph may differ from the one the model was fitted on: features are found by name.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
-    from heatgraph.learning.model_files import load
-    from heatgraph.tables.writing import predictions_table, table_format, write_table
+    from heatgraph.learning.model_files import load, task_of
+    from heatgraph.report.target_summary import intervals
+    from heatgraph.tables.model_predictions import table_of_predictions
+    from heatgraph.tables.writing import table_format, write_table
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
     check_outputs([model, *source.files, columns.features], [output])
     if not is_stdout(output):
         table_format(output)
     classifier = load(model).set_params(**resources.parameters())
+    task = task_of(classifier)
     table_options = columns.table_options_for(classifier, resources.memory)
+    if new and task != "classification":
+        raise typer.BadParameter(
+            f"--new labels new nodes by a model of classes, and this one is of {task}. Leave it "
+            "out, and give tables of all nodes and edges."
+        )
     if new:
         if edges is None:
             raise typer.BadParameter("--new needs two tables: NODES EDGES.")
@@ -67,9 +75,8 @@ def predict(
         result, summary = read_and_report(reporter, source, table_options)
         graph = result.dataset.graph
         with reporter.progress("predicting"):
-            probabilities = classifier.predict_proba(graph)
-        classes = classifier.classes_
-        table = predictions_table(graph, result.id_column, classes, probabilities)
+            bounds = intervals(classifier, graph) if task == "regression" else None
+            table = table_of_predictions(classifier, task, graph, result.id_column, bounds)
     with name_in_errors(output):
         write_table(table, output)
     if not is_stdout(output):

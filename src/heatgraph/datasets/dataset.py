@@ -28,11 +28,14 @@ class Dataset:
     name : str
     graph : Graph
     labels : array of shape (n,), or None
-        A label per node; -1, None or NaN where there is none.
+        A label per node; -1, None or NaN where there is none. For other tasks a tuple of labels, or
+        a number, and None or NaN where there is none.
     splits : dict from name to Split
         The first one is the default, which `split` returns.
     licence, citation, source, notes : str
         Documentation of published data; empty by default.
+    task : {"classification", "multilabel", "regression"}
+        What `labels` are.
     """
 
     name: str
@@ -43,6 +46,14 @@ class Dataset:
     citation: str = ""
     source: str = ""
     notes: str = ""
+    task: str = "classification"
+
+    @property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Which nodes have a label (n,)."""
+        if self.labels is None:
+            return np.zeros(self.graph.num_nodes, dtype=bool)
+        return labelled_nodes(self.labels, self.task)
 
     @property
     def split(self) -> Split:
@@ -64,9 +75,11 @@ class Dataset:
             "features": self.graph.num_features,
         }
         if self.labels is not None:
-            labels = Labels.read(self.labels, self.graph.num_nodes)
-            known = np.flatnonzero(labels.known)
-            counts |= {"labelled": len(known), "classes": len(labels.classes(known))}
+            known = np.flatnonzero(self.labelled)
+            counts["labelled"] = len(known)
+            if self.task == "classification":
+                labels = Labels.read(self.labels, self.graph.num_nodes)
+                counts["classes"] = len(labels.classes(known))
         counts["splits"] = {
             name: tuple(len(part) for part in (split.train, split.val, split.test))
             for name, split in self.splits.items()
@@ -88,12 +101,11 @@ class Dataset:
         """
         if not self.splits:
             return None, None, None
-        split = self.split
-        labels = Labels.read(self.labels, self.graph.num_nodes)
-        test = split.test[labels.known[split.test]]
+        split, known = self.split, self.labelled
+        test = split.test[known[split.test]]
         train = split.train
         if len(train) == 0:
-            train = np.setdiff1d(np.flatnonzero(labels.known), np.union1d(split.val, split.test))
+            train = np.setdiff1d(np.flatnonzero(known), np.union1d(split.val, split.test))
         return train, split.val if len(split.val) else None, test if len(test) else None
 
     def digest(self) -> str:
@@ -108,3 +120,12 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"
+
+
+def labelled_nodes(labels: npt.NDArray[Any], task: str) -> npt.NDArray[np.bool_]:
+    """Which entries (n,) of labels for a task are not missing."""
+    if task == "classification":
+        return Labels.read(labels, len(labels)).known
+    if task == "regression":
+        return np.asarray(~np.isnan(labels))
+    return np.array([entry is not None for entry in labels], dtype=bool)

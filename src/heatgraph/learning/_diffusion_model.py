@@ -1,8 +1,8 @@
 """The common base of models that are linear in diffused features.
 
-With the kernel r(S) (n, n), features X (n, d) and weights Theta (d, C), a fitted model predicts from
-r(S) X Theta. It diffuses the C columns X Theta, which gives the same as diffusing the d columns X,
-and is much cheaper.
+With the kernel r(S) (n, n), features X (n, d) and weights Theta (d, C), a fitted model predicts
+from r(S) X Theta. It diffuses the C columns X Theta, which gives the same as diffusing the d
+columns X, and is much cheaper.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class LabelSets:
         except (TypeError, ValueError) as error:
             raise InputError(f"y must be {EXPECTED}. The matrix has {error}.") from error
         missing = np.isnan(values)
-        unknown = missing.all(axis=1)
+        unknown = np.asarray(missing.all(axis=1))
         bad = ~(missing & unknown[:, np.newaxis]) & (values != 0) & (values != 1)
         if bad.any():
             row, column = np.argwhere(bad)[0]

@@ -55,10 +55,10 @@ class NodeNumbers:
         partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
         if len(partly):
             raise InputError(
-                f"a node must have all of its {values.shape[1]} numbers or none. Row {partly[0]} of "
-                f"y has some ({len(partly):,} such in all). Fit one model for each column."
+                f"a node must have all of its {values.shape[1]} numbers or none. Row {partly[0]} "
+                f"of y has some ({len(partly):,} such in all). Fit one model for each column."
             )
-        return cls(values, ~missing.any(axis=1), array.ndim == 1)
+        return cls(values, np.asarray(~missing.any(axis=1)), array.ndim == 1)
 
     def labelled(self, nodes: Any, name: str) -> Indices:
         """Indices of `nodes`, checked to have numbers; by default of all that have."""
@@ -80,8 +80,7 @@ def _to_floats(array: Array) -> npt.NDArray[np.float64]:
         return array.astype(np.float64)
     if array.dtype.kind != "O":
         raise InputError(
-            f"y must be numbers. Got dtype {array.dtype}, such as {array.ravel()[:1].tolist()[0]!r}."
-            " For classes use DGCClassifier."
+            f"y must be numbers. Got dtype {array.dtype}. For classes use DGCClassifier."
         )
     values = np.empty(array.size)
     for position, value in enumerate(array.ravel()):

@@ -1,9 +1,9 @@
 """Losses of targets (n, q) that are not classes: the squared error and the logistic loss.
 
-Scores z (q, n) of q numbers or labels are linear in the features, plus a base b (q,) that does not
-depend on them. The objective of each is
+The score z of a number or label is linear in the features, plus a base b that does not depend on
+them, z_i = b + x_i Theta + o. The objective of each of q numbers or labels is
 
-    J(Theta, o) = mean_i loss(b + z_i, y_i) + weight_decay/2 (|Theta|^2 + |o|^2),   z_i = x_i Theta + o,
+    J(Theta, o) = mean_i loss(z_i, y_i) + weight_decay/2 (|Theta|^2 + |o|^2),
 
 ==================  =========================  =====================================================
 squared error       (z - y)^2 / 2              b: the mean. Then J is the objective of ridge

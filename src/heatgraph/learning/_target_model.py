@@ -1,7 +1,8 @@
 """The common base of `DGCRegressor` and `DGCMultilabelClassifier`.
 
-Both predict q numbers or labels per node from scores r(S) X Theta + b, with weights Theta (d, q) and
-bias b (q,), and differ in the loss (`heatgraph.learning._target_losses`) and in what scores mean.
+Both predict q numbers or labels per node from scores r(S) X Theta + b, with weights Theta (d, q)
+and bias b (q,), and differ in the loss (`heatgraph.learning._target_losses`) and in what scores
+mean.
 """
 
 from __future__ import annotations

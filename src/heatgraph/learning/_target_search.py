@@ -1,9 +1,10 @@
 """Search for T, weight decay and other open parameters where targets are not classes.
 
 The rounds and the rule are those of the classifier's search (`heatgraph.learning._search`,
-`heatgraph.learning._selection_rule`). Settings are compared by R^2 or by log-loss on held-out nodes,
-whose standard error is that of a mean: the deviation of the nodes' ratings over sqrt(m). Ridge
-regression is a head of its own here, so that all its weight decays cost one eigendecomposition.
+`heatgraph.learning._selection_rule`). Settings are compared by R^2 or by log-loss on held-out
+nodes, whose standard error is that of a mean: the deviation of the nodes' ratings over sqrt(m).
+Ridge regression is a head of its own here, so that all its weight decays cost one
+eigendecomposition.
 """
 
 from __future__ import annotations

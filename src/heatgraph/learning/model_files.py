@@ -48,3 +48,10 @@ def _load_classifier(path: str | Path) -> DGCClassifier:
     if graph is not None:
         classifier.graph_ = graph
     return classifier
+
+
+def task_of(model: Any) -> str:
+    """What a model predicts: "classification", "multilabel" or "regression"."""
+    if isinstance(model, DGCRegressor):
+        return "regression"
+    return "multilabel" if isinstance(model, DGCMultilabelClassifier) else "classification"

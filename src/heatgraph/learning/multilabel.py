@@ -2,7 +2,8 @@
 
 With the kernel r(S) (n, n), features X (n, d), weights Theta (d, L) and bias b (L,), the scores
 z = r(S) X Theta + b are those of L independent logistic regressions on the same diffused features:
-label l has the probability 1 / (1 + exp(-z_l / t)) with one temperature t, fitted to held-out nodes.
+label l has the probability 1 / (1 + exp(-z_l / t)), with one temperature t fitted to held-out
+nodes.
 """
 
 from __future__ import annotations

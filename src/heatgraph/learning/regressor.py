@@ -1,9 +1,9 @@
 """Regression of a number per node on diffused features, as a scikit-learn estimator.
 
-With the kernel r(S) (n, n), features X (n, d), weights Theta (d, q) and bias b (q,), predictions are
-r(S) X Theta + b. Theta and b are those of ridge regression on the diffused features of the labelled
-nodes (`heatgraph.learning._target_losses`), and intervals come from the errors of held-out nodes
-(`heatgraph.learning.conformal`).
+With the kernel r(S) (n, n), features X (n, d), weights Theta (d, q) and bias b (q,), predictions
+are r(S) X Theta + b. Theta and b are those of ridge regression on the diffused features of the
+labelled nodes (`heatgraph.learning._target_losses`), and intervals come from the errors of held-out
+nodes (`heatgraph.learning.conformal`).
 """
 
 from __future__ import annotations
@@ -289,15 +289,13 @@ class DGCRegressor(RegressorMixin, TargetModel):
 def _check_variation(Y: Array) -> None:
     if len(Y) == 1:
         raise InputError(
-            "there is one sample only: a single training node has a number. At least two are needed."
+            "there is one sample only: a single training node has a number, and two are needed."
         )
-    if (Y[0] == Y).all():
-        value = Y[0, 0] if Y.shape[1] == 1 else Y[0]
+    if (Y[:1] == Y).all():
+        same = f"the number {Y[0, 0]:g}" if Y.shape[1] == 1 else "the same numbers"
         raise InputError(
-            f"all {len(Y):,} training nodes have the number {value:g}: there is nothing to learn. "
-            "Give others, or name another column."
-            if Y.shape[1] == 1
-            else f"all {len(Y):,} training nodes have the same numbers: there is nothing to learn."
+            f"all {len(Y):,} training nodes have {same}: there is nothing to learn. Check y, or "
+            "train on other nodes."
         )
 
 

@@ -11,6 +11,7 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._extensions import EXTENSIONS, read_extensions
 from heatgraph.learning._labels import Labels
 from heatgraph.learning.neighbours import judge_neighbours, measure_neighbours
+from heatgraph.report.target_summary import targets_summary
 from heatgraph.tables.from_tables import ReadResult
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def read_summary(result: ReadResult) -> dict[str, Any]:
         "features_from": result.features_origin,
         "remarks": result.notes,
     }
-    if data.labels is not None:
+    if data.labels is not None and data.task != "classification":
+        summary |= targets_summary(data)
+    elif data.labels is not None:
         labels = Labels.read(data.labels, graph.num_nodes)
         known = np.flatnonzero(labels.known)
         classes = labels.classes(known)

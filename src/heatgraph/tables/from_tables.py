@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from heatgraph.datasets.dataset import Dataset
+from heatgraph.datasets.dataset import Dataset, labelled_nodes
 from heatgraph.errors import InputError, TableWarning, warn
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
 from heatgraph.tables.directions import Directions
@@ -22,14 +22,16 @@ from heatgraph.tables.edges import read_edges
 from heatgraph.tables.features import read_features
 from heatgraph.tables.files import open_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
-from heatgraph.tables.labels import read_labels, read_split
+from heatgraph.tables.labels import read_split
 from heatgraph.tables.options import (
     NODE_COLUMNS,
     Directed,
     Duplicates,
     TableOptions,
+    Task,
     UnknownEdges,
 )
+from heatgraph.tables.targets import TargetColumn, read_targets
 from heatgraph.tables.unused_columns import unused_index
 
 
@@ -72,6 +74,7 @@ def from_tables(
     unlabelled: Any = "",
     unknown_edges: UnknownEdges = "error",
     memory_budget: Any = None,
+    task: Task = "classification",
 ) -> Dataset:
     """Read a graph with labels from a node table and an edge table.
 
@@ -111,6 +114,9 @@ def from_tables(
         and with features 0.
     memory_budget : int or str, optional
         Bytes, or a string such as "4GB"; by default all memory. A file may take half of it.
+    task : {"classification", "multilabel", "regression", "auto"}
+        What the column of labels holds: one label per node, a list of labels, or a number. "auto"
+        decides by the values; `Dataset.task` says how.
 
     Returns
     -------
@@ -139,6 +145,7 @@ def from_tables(
         unlabelled=unlabelled,
         unknown_edges=unknown_edges,
         memory_budget=memory_budget,
+        task=task,
     )
     result = read_tables(nodes, edges, options)
     for loss in result.losses:
@@ -161,29 +168,38 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         )
         features = read_features(table, columns, ids, options)
         label, split = columns["label"].name, columns["split"].name
-        labels, label_notes = None, list[str]()
+        target, known = TargetColumn(), None
         if label is not None:
-            labels, label_notes = read_labels(table, label, options.unlabelled_texts)
-        splits = {} if split is None else {split: read_split(table, split, labels)}
+            target = read_targets(table, label, options.task, options.unlabelled_texts)
+            known = labelled_nodes(target.values, target.task)
+        splits = {} if split is None else {split: read_split(table, split, known)}
     edge_part = future.result()
     graph = edge_part.graph
     if features.values is not None:
         X = _append_zero_rows(features.values, graph.num_nodes)
         graph = graph.with_features(X, features.names)
-    if labels is not None and len(labels) < graph.num_nodes:
-        added = graph.num_nodes - len(labels)
-        labels = np.concatenate([labels.astype(object), np.full(added, None)])
+    labels = None if known is None else _append_unlabelled(target, graph.num_nodes)
     losses = unused_index(table, columns) + edge_part.losses
     columns |= edge_part.columns
     return ReadResult(
-        Dataset(table.name, graph, labels, splits),
+        Dataset(table.name, graph, labels, splits, task=target.task),
         {purpose: choice for purpose, choice in columns.items() if choice.name is not None},
         features.origin,
         edge_part.num_rows,
         edge_part.directions,
-        features.notes + label_notes + edge_part.notes + losses,
+        features.notes + target.notes + edge_part.notes + losses,
         losses,
     )
+
+
+def _append_unlabelled(target: TargetColumn, num_rows: int) -> Any:
+    """Labels (n,) with missing ones for the nodes that the edges added."""
+    added = num_rows - len(target.values)
+    if added == 0:
+        return target.values
+    if target.task == "regression":
+        return np.concatenate([target.values, np.full(added, np.nan)])
+    return np.concatenate([target.values.astype(object), np.full(added, None)])
 
 
 def _append_zero_rows(X: Any, num_rows: int) -> Any:

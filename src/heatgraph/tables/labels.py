@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heatgraph.datasets.splits import Split, column_split
 from heatgraph.errors import InputError
-from heatgraph.learning._labels import Labels
 from heatgraph.tables.ids import to_integers
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.values import first_value, is_text, refuse_rows, to_numpy
@@ -90,16 +90,16 @@ def _refuse_fractions(table: InputTable, name: str, column: pa.ChunkedArray) -> 
     first = first_value(column.filter(fractions))
     refuse_rows(
         table, fractions, f"column {name!r} has {first}, where a class is expected",
-        "Bin measurements first, or name another column of labels.",
+        "Bin measurements first, name another column of labels, or predict numbers: the task "
+        "regression.",
     )  # fmt: skip
 
 
-def read_split(table: InputTable, name: str, labels: Array | None) -> Split:
-    """Read a split, and refuse training and validation nodes without a label."""
+def read_split(table: InputTable, name: str, known: npt.NDArray[np.bool_] | None) -> Split:
+    """Read a split; refuse training and validation nodes without a label, if there are some."""
     split = column_split(table.column(name).to_pylist(), table.locate)
-    if labels is None:
+    if known is None:
         return split
-    known = Labels.read(labels, len(labels)).known
     for part in ("train", "val"):
         nodes = getattr(split, part)
         unlabelled = nodes[~known[nodes]]

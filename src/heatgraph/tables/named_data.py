@@ -40,7 +40,8 @@ def _refuse_table_options(data: Dataset, options: TableOptions) -> None:
         value = getattr(options, option.name)
         is_none = option.name in _MAY_BE_NONE and value == ""
         # A data set has its directions or has none; a model that reads them asks to keep them.
-        is_kept = (option.name, value) == ("directed", "keep")
+        # Data sets by name have classes, which is what "auto" finds.
+        is_kept = (option.name, value) in (("directed", "keep"), ("task", "auto"))
         if option.name not in _GENERAL and value != option.default and not (is_none or is_kept):
             flag = "--" + option.name.replace("_", "-")
             raise InputError(

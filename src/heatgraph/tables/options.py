@@ -13,6 +13,7 @@ from heatgraph.errors import InputError
 Directed = Literal["max", "sum", "keep", "refuse"]
 Duplicates = Literal["error", "sum", "max"]
 UnknownEdges = Literal["error", "drop", "add"]
+Task = Literal["classification", "multilabel", "regression", "auto"]
 
 NODE_COLUMNS = ("id", "label", "split")
 EDGE_COLUMNS = ("source", "target", "weight")
@@ -39,6 +40,7 @@ class TableOptions:
     unknown_edges: UnknownEdges = "error"
     memory_budget: Any = None
     model_features: list[str] | None = None
+    task: Task = "classification"
 
     def __post_init__(self) -> None:
         for option in (*NODE_COLUMNS, *EDGE_COLUMNS):
@@ -49,6 +51,7 @@ class TableOptions:
             ("directed", get_args(Directed)),
             ("duplicates", get_args(Duplicates)),
             ("unknown_edges", get_args(UnknownEdges)),
+            ("task", get_args(Task)),
         ):
             value = getattr(self, option)
             if value not in choices:

@@ -46,8 +46,8 @@ def predictions_table(
     }
     id_column = "id" if id_column in reserved else id_column
     table = {
-        id_column: _column(graph.names),
-        "prediction": _column(classes[best]),
+        id_column: column_of(graph.names),
+        "prediction": column_of(classes[best]),
         "probability": pa.array(probabilities[np.arange(len(best)), best].round(DIGITS)),
     }
     for at, label in enumerate(classes.tolist()):
@@ -89,12 +89,12 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
     folder, graph = Path(folder), data.graph
     ids = graph.names
     names = graph.feature_names or [f"f{at}" for at in range(graph.num_features)]
-    nodes = {"id": _column(ids)}
+    nodes = {"id": column_of(ids)}
     if data.labels is not None:
         labels = Labels.read(data.labels, graph.num_nodes)
         values = labels.values.astype(object)
         values[~labels.known] = None
-        nodes["label"] = _column(values)
+        nodes["label"] = column_of(values)
     if data.splits:
         parts = np.full(graph.num_nodes, None, dtype=object)
         for part in ("train", "val", "test"):
@@ -105,7 +105,7 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
         X = sp.coo_array(graph.features)
         tables["features"] = pa.table(
             {
-                "node": _column(ids[X.row]),
+                "node": column_of(ids[X.row]),
                 "feature": pa.array(np.array(names, dtype=object)[X.col]),
                 "value": pa.array(X.data),
             }
@@ -121,7 +121,7 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
     written = sp.triu(graph.adjacency, format="coo")
     if graph.directed_adjacency is not None:
         written = graph.directed_adjacency.tocoo()
-    edges = {"source": _column(ids[written.row]), "target": _column(ids[written.col])}
+    edges = {"source": column_of(ids[written.row]), "target": column_of(ids[written.col])}
     if written.dtype.kind == "f":
         edges["weight"] = pa.array(written.data)
     tables |= {"nodes": pa.table(nodes), "edges": pa.table(edges)}
@@ -131,7 +131,7 @@ def write_dataset(data: Dataset, folder: str | Path, suffix: str = ".csv") -> li
     return list(paths.values())
 
 
-def _column(values: Array) -> pa.Array:
+def column_of(values: Array) -> pa.Array:
     """Values as an Arrow array; values of several types as strings."""
     try:
         column = pa.array(values.tolist() if values.dtype == object else values)

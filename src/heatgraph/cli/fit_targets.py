@@ -1,0 +1,158 @@
+"""What ``heatgraph fit`` does with columns of numbers and of several labels per node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.output_files import is_stdout, name_in_errors
+from heatgraph.cli.reporter import Reporter
+from heatgraph.cli.target_reports import target_rows
+
+if TYPE_CHECKING:
+    from heatgraph.datasets.dataset import Dataset
+    from heatgraph.learning.progress import Progress
+    from heatgraph.tables.from_tables import ReadResult
+
+# Options of `fit` that only classification has, with their defaults.
+CLASSIFICATION_ONLY: dict[str, tuple[str, Any]] = {
+    "--extensions": ("extensions", "auto"),
+    "--class-weight": ("class_weight", None),
+    "--scoring": ("scoring", "accuracy"),
+    "--final-fit": ("final_fit", None),
+    "--with-graph": ("with_graph", False),
+}
+
+
+def check_target_options(task: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without those of classification; values other than the default are refused."""
+    left = dict(parameters)
+    for flag, (name, default) in CLASSIFICATION_ONLY.items():
+        if left.pop(name, default) != default:
+            raise typer.BadParameter(
+                f"{flag} is an option of classification, and the task is {task}. Leave it out, or "
+                "give --task classification."
+            )
+    return left
+
+
+def fit_targets(
+    reporter: Reporter,
+    result: ReadResult,
+    read: dict[str, Any],
+    parameters: dict[str, Any],
+    model: Path | None,
+    predictions: Path | None,
+    strict: bool,
+) -> None:
+    """Fit a regressor or a multilabel classifier, print its metrics and write its predictions."""
+    data = result.dataset
+    parameters = check_target_options(data.task, parameters)
+    _check_labelled(result)
+    from heatgraph.learning.multilabel import DGCMultilabelClassifier
+    from heatgraph.learning.regressor import DGCRegressor
+    from heatgraph.report.target_summary import intervals, target_fit_summary
+    from heatgraph.tables.model_predictions import table_of_predictions
+    from heatgraph.tables.writing import write_table
+
+    kind: Any = DGCRegressor if data.task == "regression" else DGCMultilabelClassifier
+    estimator = kind(**parameters)
+    before = reporter.seconds
+    with reporter.fit_progress() as progress:
+        train, val, _ = data.partition()
+        estimator.fit(data.graph, data.labels, train, val, progress=progress)
+        alone = _fit_features_alone(estimator, data, progress)
+    chosen = target_fit_summary(estimator, data, alone) | {"seconds": reporter.seconds - before}
+    _print_fit(reporter, chosen)
+    if predictions is not None:
+        with reporter.progress("predicting"), name_in_errors(predictions):
+            bounds = intervals(estimator, data.graph) if data.task == "regression" else None
+            table = table_of_predictions(estimator, data.task, data.graph, result.id_column, bounds)
+            write_table(table, predictions)
+    if model is not None:
+        with name_in_errors(model):
+            estimator.save(model)
+    written = {
+        name: None if path is None else str(path)
+        for name, path in {"model": model, "predictions": predictions}.items()
+    }
+    for name, path in {"model": model, "predictions": predictions}.items():
+        if path is not None and not is_stdout(path):
+            reporter.print(f"Wrote {name} to {path}")
+    if model is None and predictions is None:
+        reporter.print("Nothing was written: give --predictions or --model.")
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json({"read": read, "chosen": chosen, "wrote": written, "seconds": reporter.seconds})
+    if strict and not estimator.converged_:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _check_labelled(result: ReadResult) -> None:
+    """Refuse a column without anything to learn from, by its name."""
+    import numpy as np
+
+    from heatgraph.errors import InputError
+
+    data = result.dataset
+    column = f"column {result.columns['label'].name!r} of {data.name}"
+    labelled = np.flatnonzero(data.labelled)
+    train = data.partition()[0]
+    learned = labelled if train is None else train
+    if len(labelled) == 0:
+        raise InputError(f"{column} is blank in every row. Name another with --label.")
+    if len(learned) == 0:
+        raise InputError(
+            f"{column}: no node to train on is left beside the validation and test nodes of the "
+            "split. Mark some as train."
+        )
+    assert data.labels is not None
+    values = {str(value) for value in data.labels[learned].tolist()}
+    if len(values) == 1:
+        what = {"regression": "number", "multilabel": "labels"}[data.task]
+        raise InputError(
+            f"{column}: all {len(learned):,} nodes to train on have the same {what}, "
+            f"{values.pop()}. There is nothing to learn; name another with --label."
+        )
+
+
+def _fit_features_alone(estimator: Any, data: Dataset, progress: Progress) -> Any:
+    """The same model without the graph; None if that is the model itself, or has no features."""
+    from sklearn.base import clone
+
+    if data.graph.features is None or estimator.T_ == 0:
+        return None
+    train, val, _ = data.partition()
+    alone = clone(estimator).set_params(T=0.0, K=None, scheme=None)
+    return alone.fit(data.graph, data.labels, train, val, progress=progress)
+
+
+def _print_fit(reporter: Reporter, chosen: dict[str, Any]) -> None:
+    """Print the settings chosen, and metrics on validation nodes and on test nodes."""
+    by = chosen["validated_by"]
+    title = f"Fitted {chosen['training_nodes']:,} labelled nodes in {chosen['seconds']:.1f} s"
+    if chosen["settings_tried"]:
+        title += f"; chose among {chosen['settings_tried']:,} settings on {by}"
+    rows = [
+        ("task", chosen["task"]),
+        ("T", f"{chosen['T']:.3g}" if chosen["T"] is not None else chosen["scheme"]),
+    ]
+    if chosen["K"] is not None:
+        rows.append(("K", str(chosen["K"])))
+    rows.append(("weight decay", f"{chosen['weight_decay']:.3g}"))
+    if chosen["feature_scaling"]:
+        rows.append(("feature scaling", chosen["feature_scaling"]))
+    reporter.table(rows, title)
+    compared = {"with the graph": chosen["validation"], "features alone": chosen["features_alone"]}
+    shown = [(name, _validation_text(metrics)) for name, metrics in compared.items() if metrics]
+    reporter.table(shown, f"On {by}")
+    if chosen["test"] is not None:
+        reporter.table(target_rows(chosen["test"]), f"On {chosen['test']['nodes']:,} test nodes")
+
+
+def _validation_text(metrics: dict[str, Any]) -> str:
+    if "micro_f1" in metrics:
+        return f"micro-F1 {metrics['micro_f1']:.1%}"
+    return f"R2 {metrics['r2']:.3f}, MAE {metrics['mae']:.4g}, RMSE {metrics['rmse']:.4g}"
