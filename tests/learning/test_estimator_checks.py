@@ -13,7 +13,13 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import validate_data
 
-from heatgraph import DGCClassifier, Graph, GraphDiffusion
+from heatgraph import (
+    DGCClassifier,
+    DGCMultilabelClassifier,
+    DGCRegressor,
+    Graph,
+    GraphDiffusion,
+)
 from heatgraph.baselines.deepwalk import DeepWalkClassifier
 from heatgraph.baselines.gnn.estimator import GNNClassifier
 from heatgraph.baselines.gnn.grid_search import TunedGNNClassifier
@@ -53,6 +59,14 @@ class OnTables(Tables, DGCClassifier):
     """DGC without edges: softmax regression."""
 
 
+class RegressorOnTables(Tables, DGCRegressor):
+    """DGC without edges: ridge regression."""
+
+
+class MultilabelOnTables(Tables, DGCMultilabelClassifier):
+    """DGC without edges: logistic regressions."""
+
+
 class SIGNOnTables(Tables, SIGNClassifier):
     """SIGN without edges: softmax regression on copies of the features."""
 
@@ -85,8 +99,10 @@ def checks():
     """Every check of every estimator; the plain ones are asked what needs no table."""
     plain = [DGCClassifier(), GraphDiffusion(T=1.0), DiffusionOnTables(T=1.0)]
     plain += [SIGNClassifier(), PairNormClassifier(), LabelPropagation(), DeepWalkClassifier()]
-    plain += [GNNClassifier(), TunedGNNClassifier()]
+    plain += [GNNClassifier(), TunedGNNClassifier(), DGCRegressor(), DGCMultilabelClassifier()]
     tables = [OnTables(T=1.0, weight_decay=1e-3), OnTables(feature_scaling="standard")]
+    tables += [RegressorOnTables(T=1.0, weight_decay=1e-3), RegressorOnTables()]
+    tables += [MultilabelOnTables(T=1.0, weight_decay=1e-3)]
     tables += [SIGNOnTables(r=(1, 2), feature_scaling="standard")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)

@@ -134,7 +134,8 @@ def deserialize_classes(content: dict[str, Any], least: int = 2) -> Array:
     """Classes as an array of the kind they had: numbers, strings, booleans or a mixture."""
     values, kind = content["classes"], content["classes_kind"]
     if len(values) < least or len(set(values)) < len(values):
-        raise ValueError(f"classes must be {least} or more, and distinct")
+        least_named = "two" if least == 2 else "one"
+        raise ValueError(f"classes must be {least_named} or more, and distinct")
     if not all(isinstance(value, str | bool | int | float) for value in values):
         raise TypeError("classes must be numbers or strings")
     if kind == "O":
