@@ -136,7 +136,7 @@ def test_predictions_follow_the_unit_of_the_numbers():
     plain, other = (
         DGCRegressor(dtype="float64").fit(graph, Y, train=train) for Y in (y, 1e6 + 1000 * y)
     )
-    assert plain.T_ == pytest.approx(other.T_)
+    assert pytest.approx(other.T_) == plain.T_
     assert_allclose(1e6 + 1000 * plain.predict(), other.predict(), rtol=1e-9)
     assert_allclose(1000 * plain.held_out_errors_, other.held_out_errors_, rtol=1e-5)
 

@@ -206,7 +206,7 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
 
     def predict_proba(self, graph: Graph | None = None, nodes: Any = None) -> Array:
         """Probability of each label, of shape (m, L). Parameters as in `decision_function`."""
-        scores = self.decision_function(graph, nodes)
+        scores = self._scores(self._graph_to_label(graph), nodes)
         return np.asarray(scipy.special.expit(scores / self.temperature_))
 
     def predict(self, graph: Graph | None = None, nodes: Any = None) -> Array:
@@ -214,13 +214,13 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
 
         Parameters as in `decision_function`.
         """
-        return (self.decision_function(graph, nodes) > 0).astype(np.int64)
+        return (self._scores(self._graph_to_label(graph), nodes) > 0).astype(np.int64)
 
     def predict_labels(self, graph: Graph | None = None, nodes: Any = None) -> list[list[Any]]:
         """The list of labels of each node. Parameters as in `decision_function`."""
         labels = self.classes_.tolist()
-        has = self.predict(graph, nodes)
-        return [[labels[at] for at in np.flatnonzero(row)] for row in has]
+        scores = self._scores(self._graph_to_label(graph), nodes)
+        return [[labels[at] for at in np.flatnonzero(row > 0)] for row in scores]
 
     def score(self, graph: Graph | None, y: Any, nodes: Any = None) -> float:
         """Subset accuracy: the share of nodes of which all labels are right, as in scikit-learn.
@@ -242,7 +242,7 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         truth = sets.of_classes(self.classes_)[labelled]
         # A node with a label that the model does not know is wrong.
         known = truth.sum(axis=1) == sets.indicators[labelled].sum(axis=1)
-        right = (self.predict(graph, labelled) == truth).all(axis=1)
+        right = ((self._scores(graph, labelled) > 0) == truth).all(axis=1)
         return float((right & known).mean())
 
     def explain(
@@ -291,6 +291,8 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
         tags.target_tags.two_d_labels = True
         return tags
 
