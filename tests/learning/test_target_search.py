@@ -31,8 +31,8 @@ def make_task(loss, num_val=40, n=140):
 
 
 def space(**parameters):
-    usual = {"T": "auto", "K": None, "scheme": None, "self_loops": True,
-             "feature_scaling": "standard", "weight_decay": "auto", "learning_rate": 1.0}  # fmt: skip
+    usual = {"T": "auto", "K": None, "scheme": None, "self_loops": True, "learning_rate": 1.0,
+             "feature_scaling": "standard", "weight_decay": "auto"}  # fmt: skip
     return SearchSpace.read(**usual | parameters)
 
 
