@@ -201,12 +201,29 @@ def test_a_split_without_training_nodes_is_refused(here, run):
     assert_error(done, "no node to train on is left", "Mark some as train")
 
 
-@pytest.mark.parametrize("option", [("--extensions", "none"), ("--final-fit", "train")])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--extensions", "none"),
+        ("--final-fit", "train"),
+        ("--class-weight", "balanced"),
+        ("--scoring", "f1_macro"),
+        ("--with-graph", "--model", "model"),
+    ],
+)
 def test_options_of_classification_are_refused(here, run, option):
     write_tables(here, numbers())
     done = run("fit", "nodes.csv", "edges.csv", *option)
     assert done.code == 2
     assert f"{option[0]} is an option of classification, and the task is regression" in done.err
+
+
+def test_new_nodes_need_a_model_of_classes(here, run):
+    write_tables(here, numbers())
+    run("fit", "nodes.csv", "edges.csv", *FIXED, "-m", "model", "--quiet")
+    done = run("predict", "model", "nodes.csv", "edges.csv", "--new", "-o", "p.csv")
+    assert done.code == 2
+    assert "--new labels new nodes by a model of classes, and this one is of regression" in done.err
 
 
 def test_unknown_labels_are_told(here, run):

@@ -283,3 +283,17 @@ def test_the_same_content_gives_the_same_bytes(tmp_path):
         subprocess.run([sys.executable, "-c", code, path], check=True)
     assert len({path.read_bytes() for path in paths}) == 1
     assert read_tensors(paths[0], "thing")[0] == {"a": 1}
+
+
+def test_the_kind_of_a_file(tmp_path):
+    from heatgraph._io.tensor_file import read_kind
+
+    path = tmp_path / "file"
+    write_tensors(path, "thing", {}, {"a": np.zeros(3)})
+    assert read_kind(path) == "thing"
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(FileFormatError, match="is incomplete"):
+        read_kind(path)
+    header = b'{"a":{}}'
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    assert read_kind(path) == ""

@@ -66,7 +66,7 @@ def test_held_out_scores_do_not_see_their_targets():
 def test_records_have_the_metric_of_the_loss():
     setting = Setting(hg.Heat(2.0), True, "none", 0.1, 1.0)
     for loss, expected in ((SQUARED_ERROR, {"r2": -0.3}), (LOGISTIC, {"log_loss": 0.3})):
-        record = TargetResult(setting, 1.0, -0.3, 0.3, "ridge", error=0.01, loss=loss).record()
+        record = TargetResult(setting, 1.0, -0.3, 0.01, -0.3, 0.3, "ridge", loss).record()
         assert record == {
             "scheme": "Heat", "T": 2.0, "K": None, "self_loops": True, "feature_scaling": "none",
             "weight_decay": 0.1, "head": "ridge", "standard_error": 0.01, **expected,

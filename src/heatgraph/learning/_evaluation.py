@@ -64,10 +64,15 @@ class HeldOutFigures:
     def empty(cls, shape: tuple[int, ...]) -> HeldOutFigures:
         return cls(*(np.full(shape, np.nan) for _ in range(4)))
 
-    def at(self, place: int, column: int) -> tuple[float, ...]:
+    def at(self, place: int, column: int) -> tuple[float, float, float, float]:
         """Score, standard error, accuracy and log-loss of a setting."""
-        arrays = (self.scores, self.errors, self.accuracies, self.losses)
-        return tuple(float(values[place, column]) for values in arrays)
+        at = place, column
+        return (
+            float(self.scores[at]),
+            float(self.errors[at]),
+            float(self.accuracies[at]),
+            float(self.losses[at]),
+        )
 
 
 @dataclass(frozen=True)

@@ -363,7 +363,11 @@ class Search:
         return results
 
     def _result(
-        self, setting: Setting, scale: float, figures: tuple[float, ...], head: Head
+        self,
+        setting: Setting,
+        scale: float,
+        figures: tuple[float, float, float, float],
+        head: Head,
     ) -> ValidationResult:
         """A result from its score, standard error, accuracy and log-loss."""
         return ValidationResult(setting, scale, *figures, head)

@@ -127,7 +127,11 @@ class _TargetSearch(Search):
         return TargetEvaluator(self.task, combination, schemes, features, folds)
 
     def _result(
-        self, setting: Setting, scale: float, figures: tuple[float, ...], head: Head
+        self,
+        setting: Setting,
+        scale: float,
+        figures: tuple[float, float, float, float],
+        head: Head,
     ) -> ValidationResult:
         return TargetResult(setting, scale, *figures, head, self.task.loss)
 
