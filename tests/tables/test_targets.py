@@ -152,3 +152,22 @@ def test_minus_one_is_a_number():
     data = from_tables(nodes, NO_EDGES, task="regression")
     train, val, test = data.partition()
     assert (train.tolist(), val, test.tolist()) == ([0], None, [1])
+
+
+def test_texts_that_mean_no_label(write_csv):
+    nodes = write_csv("id,label\n1,1.5\n2,?\n3,2.5\n")
+    data = from_tables(nodes, NO_EDGES, task="regression", unlabelled="?")
+    assert_array_equal(data.labels, [1.5, np.nan, 2.5])
+    data = from_tables(
+        write_csv("id,label\n1,a|b\n2,?\n"), NO_EDGES, task="multilabel", unlabelled="?"
+    )
+    assert data.labels.tolist() == [("a", "b"), None]
+
+
+@pytest.mark.parametrize(("task", "first"), [("regression", 1.5), ("multilabel", ("x",))])
+def test_nodes_that_edges_add_are_unlabelled(task, first):
+    label = [1.5, 2.5] if task == "regression" else [["x"], ["y"]]
+    nodes, edges = {"id": ["a", "b"], "label": label}, {"source": ["a"], "target": ["new"]}
+    data = from_tables(nodes, edges, task=task, unknown_edges="add")
+    assert data.labels[0] == first
+    assert data.labelled.tolist() == [True, True, False]
