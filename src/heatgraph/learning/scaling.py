@@ -55,7 +55,7 @@ def default_scaling(X: Any, train: npt.NDArray[np.int64]) -> str:
 def _nonzeros(X: Array, train: npt.NDArray[np.int64]) -> int:
     """Number of nonzeros in the rows `train` of dense features."""
     starts = range(0, len(train), BLOCK_ROWS)
-    return sum(np.count_nonzero(X[train[start : start + BLOCK_ROWS]]) for start in starts)
+    return sum(int(np.count_nonzero(X[train[start : start + BLOCK_ROWS]])) for start in starts)
 
 
 def candidate_scalings(default: str) -> tuple[str, ...]:
