@@ -32,6 +32,13 @@ def test_any_number_of_classes(num_classes, dtype, rtol):
         np.testing.assert_allclose(setting.T, expected, rtol=rtol, atol=rtol)
 
 
+def test_squares_that_overflow_give_infinities():
+    X, y = random_problem(12, 5, 3, seed=5, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = adam(X * np.float32(1e25), y, 3, [0.0], [0.1], epochs=5, seed=0)
+    assert not np.isfinite(weights).all()
+
+
 @pytest.mark.torch
 def test_adam_against_torch_itself():
     torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -97,9 +97,9 @@ def test_scores_of_many_classes_are_batched_by_size(monkeypatch):
         sizes = []
         evaluator = make_evaluator(FOLDS["val"])
         figures = evaluator.evaluate(
-            "softmax", settings, range(4), lambda _, found: sizes.append(found.shape)
+            "softmax", settings, range(4), lambda _, __, found: sizes.append(found.shape)
         )
-        return np.array(figures), sizes
+        return np.array([figures.accuracies, figures.losses]), sizes
 
     figures, sizes = run()
     assert max(sizes) == (2, 8)

@@ -104,7 +104,8 @@ def _train(rows: Array, y: Indices, weights: Array, decay: Array, rate: Array, e
         np.divide(mean, work, out=work)
         work *= rate * ((1 - BETA_1) / (1 - BETA_1**epoch) / scale)
         Theta -= work
-    weights[:] = Theta
+    # An average of squares that overflowed has stopped the steps: the caller refuses infinities.
+    weights[:] = np.where(np.isfinite(square), Theta, np.inf)
 
 
 def _padded_rows(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Array, Array]:

@@ -78,10 +78,8 @@ class Member:
     @classmethod
     def of_fit(cls, name: str, fit: SoftmaxFit, scores: Array, held_out: Array) -> Member:
         centred = _centre(scores)
-        total = float(np.einsum("nc,nc->", centred, centred, dtype=np.float64))
-        scale = float(np.sqrt(total / centred.size)) or 1.0
-        centred /= scale
-        return cls(name, fit, scale, centred, _centre(held_out) / scale)
+        scale = float(np.sqrt(np.mean(np.square(centred), dtype=np.float64))) or 1.0
+        return cls(name, fit, scale, centred / scale, _centre(held_out) / scale)
 
 
 @dataclass(frozen=True)
