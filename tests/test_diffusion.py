@@ -421,7 +421,7 @@ class TestProgress:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("kernel", "rows", "bounds"),
-    [("recur", None, lambda args: args[3]), ("combine", range(2900), lambda args: args[3])],
+    [("recur", None, lambda args: args[3]), ("combine", range(900), lambda args: args[3])],
 )
 @pytest.mark.usefixtures("always_sharing")
 def test_ctrl_c_stops_at_the_end_of_a_range(monkeypatch, kernel, rows, bounds, threads):

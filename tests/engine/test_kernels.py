@@ -171,7 +171,7 @@ def test_falls_back_to_plain_loops_where_code_cannot_be_generated(
     adjacency = random.uniform(size=(30, 30)) < 0.2
     X = sp.csr_array(random.normal(size=(30, 9)) * (random.random((30, 9)) < 0.5))
     graph = Graph(adjacency, X, symmetrize="max")
-    calls = ({}, {"rows": [3]}, {"rows": range(20)})
+    calls = ({}, {"rows": [3]}, {"rows": range(9)})
     expected = [diffuse(graph, 3.0, **call) for call in calls]
     for function in (kernels.compiled_recur, kernels.compiled_multiply, kernels.compiled_combine):
         assert function.cache_info().currsize == 1

@@ -120,7 +120,7 @@ class TestAllocations:
         with pytest.raises(MemoryBudgetError, match=r"needs .* kB, budget 800.0 kB"):
             diffuse(random_graph(), 4.0, memory_budget="800kB")
 
-    @pytest.mark.parametrize("rows", [None, range(30), range(8000)])
+    @pytest.mark.parametrize("rows", [None, range(30), range(5000), range(8000)])
     @pytest.mark.parametrize("schemes", [[Heat(3.0)], [Heat(1.0), Heat(2.0), Heat(3.0)], [SGC(1)]])
     @pytest.mark.parametrize("kind", ["plain", "weighted", "sparse", "double", "sparse double"])
     def test_the_plan_is_what_is_allocated(self, kind, schemes, rows):
@@ -142,7 +142,7 @@ class TestAllocations:
         need = plan(graph, 3.0, 3, n_threads=2).memory
         assert abs(peak(diffuse, graph, 3.0, 3, n_threads=2) - need) < 0.15 * need
 
-    @pytest.mark.parametrize("options", [{"method": "steps"}, {"rows": range(8000)}])
+    @pytest.mark.parametrize("options", [{"method": "steps"}, {"rows": range(5000)}])
     @pytest.mark.usefixtures("always_cut")
     def test_padding_of_panels_in_parallel_is_in_the_plan(self, options, in_lockstep):
         graph = random_graph(n=20_000, edges=80_000, d=49)
@@ -151,6 +151,12 @@ class TestAllocations:
         assert planned.panels_at_once == len(planned.panels) == 2
         taken = peak(diffuse, graph, 3.0, 3, **options)
         assert abs(taken - planned.memory) < 0.15 * planned.memory
+
+    def test_many_rows_take_no_more_than_all_of_them_and_their_copy(self):
+        graph = random_graph(n=20_000, edges=80_000, d=96)
+        whole = plan(graph, 6.0, n_threads=1).memory
+        some = plan(graph, 6.0, rows=range(15_000), n_threads=1).memory
+        assert some <= whole + 15_000 * 96 * 4
 
     @pytest.mark.parametrize("scheme", [Euler(3.0, 3), Heun(3.0, 3), RungeKutta4(3.0, 3)])
     def test_literal_steps_keep_to_the_plan(self, scheme):

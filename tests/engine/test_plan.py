@@ -118,6 +118,15 @@ class TestPanels:
         out = np.empty((20_000, 500), dtype=np.float32)
         assert plan(graph, 5.0, memory_budget=result // 10, out=out).memory <= result // 10
 
+    def test_threads_share_a_panel_where_two_would_take_more_than_the_result(self):
+        sizes = GraphSizes(170_000, 3_400_000, 4, 0, 600, 102_000_000, np.dtype(np.float32))
+        single = np.dtype(np.float32)
+        request = Request(sizes, 1, 102_000, 24, 24, 0, single, single)
+        assert planned(request, threads=2).panels_at_once == 1
+        assert planned(replace(request, num_rows=None), threads=2).panels_at_once == 2
+        result = 4 * 102_000 * 600
+        assert planned(request, threads=2).memory <= 2 * result
+
     def test_a_file_takes_one_panel_at_a_time(self, tmp_path):
         graph = ring(20_000, d=500)
         assert plan(graph, 5.0, n_threads=4).panels_at_once == 4

@@ -14,7 +14,13 @@ from strategies import graphs, seeds
 
 from heatgraph import Euler, Graph, RungeKutta4
 from heatgraph._engine.kernel_arguments import Step
-from heatgraph._engine.recurrence import PanelOperator, chebyshev, empty_panel, stepwise
+from heatgraph._engine.recurrence import (
+    PanelOperator,
+    accumulates_all_rows,
+    chebyshev,
+    empty_panel,
+    stepwise,
+)
 from heatgraph._engine.threads import WorkerThreads
 
 FLOAT64 = np.dtype(np.float64)
@@ -38,22 +44,28 @@ def random_panel(operator, seed, width):
     self_loops=st.booleans(),
     seed=seeds,
     shape=st.tuples(st.integers(1, 3), st.integers(1, 6)),
-    some_rows=st.booleans(),
+    num_rows=st.sampled_from([None, 1, 5, 40]),
 )
-def test_chebyshev_sums_the_series(graph, self_loops, seed, shape, some_rows):
+def test_chebyshev_sums_the_series(graph, self_loops, seed, shape, num_rows):
     operator = panel_operator(graph, self_loops)
     X, scaled = random_panel(operator, seed, 4)
     if shape[1] == 1:
         operator.root, scaled = None, X.copy()  # no product, no change of basis
     random = np.random.default_rng(seed)
     coefficients = random.normal(size=shape)
-    rows = random.integers(graph.num_nodes, size=5) if some_rows else None
-    out = np.full((shape[0], 5 if some_rows else graph.num_nodes, 4), np.nan)
+    rows = None if num_rows is None else random.integers(graph.num_nodes, size=num_rows)
+    out = np.full((shape[0], num_rows or graph.num_nodes, 4), np.nan)
     chebyshev(operator, scaled, coefficients, rows, out)
     s, U = np.linalg.eigh(dense_operator(graph.adjacency.toarray(), self_loops))
     for series, result in zip(coefficients, out, strict=True):
         expected = (U * chebval(s, series)) @ U.T @ X
         assert_allclose(result, expected if rows is None else expected[rows], atol=1e-12)
+
+
+def test_vectors_are_kept_at_few_rows_and_summed_at_many():
+    assert not accumulates_all_rows(num_nodes=1000, num_schemes=1, num_rows=100)
+    assert accumulates_all_rows(num_nodes=1000, num_schemes=1, num_rows=600)
+    assert not accumulates_all_rows(num_nodes=1000, num_schemes=16, num_rows=600)
 
 
 @given(

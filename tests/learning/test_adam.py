@@ -19,6 +19,26 @@ def test_adam_matches_the_formula_of_pytorch(n, p, seed):
     np.testing.assert_allclose(weights[0, 0].T, expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 1e-3)])
+@pytest.mark.parametrize("num_classes", range(2, 10))
+def test_any_number_of_classes(num_classes, dtype, rtol):
+    """Rows of weights are padded to a multiple of four."""
+    X, y = random_problem(30, 6, num_classes, seed=1, dtype=dtype)
+    weights = adam(X, y, num_classes, [0.01, 0.1], [0.1, 0.02], epochs=50, seed=2)
+    assert weights.dtype == dtype
+    start = initial_weights(6, num_classes, dtype, seed=2)
+    for setting, decay, rate in zip(weights[0], [0.01, 0.1], [0.1, 0.02], strict=True):
+        expected = torch_adam(X[0], y, start, rate, decay, epochs=50)
+        np.testing.assert_allclose(setting.T, expected, rtol=rtol, atol=rtol)
+
+
+def test_squares_that_overflow_give_infinities():
+    X, y = random_problem(12, 5, 3, seed=5, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = adam(X * np.float32(1e25), y, 3, [0.0], [0.1], epochs=5, seed=0)
+    assert not np.isfinite(weights).all()
+
+
 @pytest.mark.torch
 def test_adam_against_torch_itself():
     torch = pytest.importorskip("torch", reason="torch is not installed")

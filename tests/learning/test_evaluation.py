@@ -89,6 +89,28 @@ def test_threads_and_batches_do_not_change_a_bit(kind, monkeypatch):
         np.testing.assert_array_equal(vars(figures[0])[ours], vars(figures[1])[theirs])
 
 
+def test_scores_of_many_classes_are_batched_by_size(monkeypatch):
+    """Fewer settings at a time give the same figures."""
+    settings = HeadSettings(np.tile(np.logspace(-4, 1, 20), (4, 1)), np.ones(20))
+
+    def run():
+        sizes = []
+        evaluator = make_evaluator(FOLDS["val"])
+        figures = evaluator.evaluate(
+            "softmax", settings, range(4), lambda _, __, found: sizes.append(found.shape)
+        )
+        return np.array([figures.accuracies, figures.losses]), sizes
+
+    figures, sizes = run()
+    assert max(sizes) == (2, 8)
+    of_setting = 4 * 20 * 3  # bytes of 20 training nodes and three classes
+    monkeypatch.setattr(_evaluation, "SCHEME_BYTES", 3 * of_setting)
+    monkeypatch.setattr(_evaluation, "BATCH_BYTES", 3 * of_setting)
+    smaller, sizes = run()
+    assert max(sizes) == (1, 3)
+    np.testing.assert_allclose(smaller, figures, rtol=1e-6)
+
+
 def test_every_batch_is_reported():
     reported = []
     settings = HeadSettings(np.tile(np.logspace(-4, 1, 20), (4, 1)), np.ones(20))

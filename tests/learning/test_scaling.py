@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from heatgraph.errors import InputError
+from heatgraph.learning import scaling as scaling_module
 from heatgraph.learning.scaling import (
     BY_ROW,
     SCALINGS,
@@ -122,6 +123,20 @@ def test_features_beyond_float32_are_refused(name, form):
     with pytest.raises(InputError, match="exceed float32.*dtype='float64'"):
         Scaling(name).times(X, np.ones((6, 2), dtype=np.float32))
     assert np.isfinite(dense(Scaling(name).apply(X, DOUBLE))).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 40, 100])
+def test_blocks_of_rows_have_the_moments_of_all(block, monkeypatch):
+    monkeypatch.setattr(scaling_module, "MOMENT_ROWS", block)
+    monkeypatch.setattr(scaling_module, "BLOCK_ROWS", block)
+    X = RANDOM.normal(loc=[0, 5, -3, 1e6], scale=[1, 1e-3, 10, 1], size=(60, 4))
+    X[:, 2] = -3.7
+    train = RANDOM.permutation(60)[:40]
+    scaling = Scaling.learn("auto", X, train)
+    assert scaling.name == "standard"
+    expected = by_formula("standard", X, train)
+    expected[:, 2] = X[:, 2] - X[train, 2].mean()
+    np.testing.assert_allclose(scaling.apply(X, DOUBLE), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_squares_do_not_overflow():

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import memory_owners
 from heatgraph._engine.ranges import row_blocks
+from heatgraph._engine.recurrence import accumulates_all_rows
 from heatgraph._engine.reordering import is_reordering_cached
 from heatgraph.graph import Graph
 from heatgraph.graph._normalized_operator import BLOCK_EDGES
@@ -143,7 +144,9 @@ class Request:
 
         The alternative is to keep the requested rows of every term, and to sum them at the end.
         """
-        return self.degree is not None and (side == "rows" or self.num_rows is None)
+        if self.degree is None or self.num_rows is None or side == "rows":
+            return self.degree is not None
+        return accumulates_all_rows(self.graph.num_nodes, self.num_schemes, self.num_rows)
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,7 @@ def estimate_memory(
     if (
         request.accumulates(side)
         and side == "features"
+        and request.num_rows is None
         and not reordered
         and panels.count == 1
         and request.working_dtype == request.dtype
@@ -265,6 +269,8 @@ def _column_items(request: Request, side: Side, reordered: bool) -> int:
     n = request.graph.num_nodes
     if request.degree is None:
         items = (request.step_panels + M) * n
+    elif side == "features" and request.num_rows is not None and request.accumulates(side):
+        items = (_recurrence_vectors(request) + M) * n + M * R
     elif request.accumulates(side):
         # Undoing the permutation, or converting to another precision, copies the result.
         converts = request.working_dtype != request.dtype

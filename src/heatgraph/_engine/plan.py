@@ -193,6 +193,11 @@ def choose_panels(
     if request.accumulates(side) and side == "features":
         # Diffusing all columns at once would take three arrays beside features and result.
         affordable = min(affordable, int(MOST_IN_WORK * columns))
+        if request.num_rows is not None and is_worth_sharing(width * _work(request)):
+            # Threads that share one panel take no longer, and less memory than the result.
+            M, R, d = request.shape
+            result = M * R * d * request.working_dtype.itemsize
+            affordable = min(affordable, result // estimate.panels)
     parallel = Panels(width, count, at_once=threads)
     if (
         threads <= min(count, affordable // width)
@@ -218,14 +223,17 @@ def _cache_width(request: Request, columns: int) -> int:
     """Columns per panel for the cache and for threads to share, whatever their number."""
     item = request.working_dtype.itemsize
     fitting = PANEL_BYTES // (request.graph.num_nodes * item)
-    work = (
-        columns * request.products * product_work(request.graph.num_nodes, request.graph.num_edges)
-    )
+    work = columns * request.products * _work(request)
     panels = min(1 + work // PANEL_WORK, SHARED_PANELS)
     for_threads = -(-columns // panels)
     lines = -(-max(ROW_BYTES // item, min(fitting, for_threads)) // LINE_COLUMNS)
     width = lines * LINE_COLUMNS
     return columns if MOST_IN_WORK * columns < width else width
+
+
+def _work(request: Request) -> int:
+    """Multiply-adds of one product with one column."""
+    return product_work(request.graph.num_nodes, request.graph.num_edges)
 
 
 def _tile(request: Request, width: int) -> int:

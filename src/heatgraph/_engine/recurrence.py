@@ -169,10 +169,24 @@ def chebyshev(
         Rows of the result; None means all.
     out : array of shape (M, n, w) or (M, R, w)
     """
+    M = len(coefficients)
     if rows is None:
         _sum_all_rows(operator, X, coefficients, out)
+    elif accumulates_all_rows(len(X), M, len(rows)):
+        sums = np.empty((M, *X.shape), dtype=X.dtype)
+        _sum_all_rows(operator, X, coefficients, sums)
+        sums.take(rows, axis=1, out=out, mode="clip")
     else:
         _sum_some_rows(operator, X, coefficients, rows, out)
+
+
+def accumulates_all_rows(num_nodes: int, num_schemes: int, num_rows: int) -> bool:
+    """Whether sums at all nodes are preferred where `num_rows` are asked for.
+
+    Each product then reads and writes M n sums instead of copying R rows, which are read again at
+    the end. It is no slower while M n <= 3 R, and saves the memory for degree + 1 vectors.
+    """
+    return num_schemes * num_nodes <= 3 * num_rows
 
 
 def _sum_all_rows(operator: PanelOperator, X: Array, coefficients: Array, out: Array) -> None:

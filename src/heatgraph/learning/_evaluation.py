@@ -42,8 +42,9 @@ Head = Literal["ridge", "softmax", "logistic", "adam"]
 # A search ranks settings, for which this gradient tolerance is enough.
 SEARCH_TOLERANCE, MAX_ITERATIONS = 1e-2, 100
 # Schemes are fitted together while their scores fit in this many bytes of cache, and at most this
-# many settings of each.
-BATCH_BYTES, BATCH_SETTINGS = 1 << 19, 8
+# many settings of each. With many classes, the scores of a scheme's settings take no more than
+# SCHEME_BYTES: L-BFGS has several arrays of that size.
+BATCH_BYTES, BATCH_SETTINGS, SCHEME_BYTES = 1 << 19, 8, 1 << 22
 # Training nodes of a fold from which on threads pay.
 WORTH_THREADS = 128
 
@@ -254,12 +255,13 @@ class Evaluator:
         self, places: Sequence[int], settings: HeadSettings
     ) -> list[tuple[Indices, slice]]:
         W = settings.weight_decays.shape[1]
-        item = 4 * self.folds.num_fold_train * self.num_classes * min(W, BATCH_SETTINGS)
-        size = max(1, BATCH_BYTES // item)
+        item = 4 * self.folds.num_fold_train * self.num_classes
+        columns = max(1, min(W, BATCH_SETTINGS, SCHEME_BYTES // item))
+        size = max(1, BATCH_BYTES // (item * columns))
         # At least two batches, so that two threads have something to do.
         size = min(size, max(1, -(-len(places) // 2)))
         return [
-            (np.array(places[start : start + size]), slice(first, first + BATCH_SETTINGS))
+            (np.array(places[start : start + size]), slice(first, first + columns))
             for start in range(0, len(places), size)
-            for first in range(0, W, BATCH_SETTINGS)
+            for first in range(0, W, columns)
         ]

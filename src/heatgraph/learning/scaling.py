@@ -18,6 +18,7 @@ features stay sparse, so "standard" divides their columns by the deviation but d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,8 @@ BY_ROW = ("rows", "sqrt", "idf", "idf-sqrt")
 SCALINGS = ("none", *BY_ROW, "standard")
 # Dense features with at most this share of nonzeros are treated as words or counts.
 MAX_WORD_DENSITY = 0.25
-BLOCK_ROWS = 1 << 14
+# Rows that are scaled at a time, and rows of which moments are taken in float64 at a time.
+BLOCK_ROWS, MOMENT_ROWS = 1 << 14, 1 << 12
 
 
 def default_scaling(X: Any, train: npt.NDArray[np.int64]) -> str:
@@ -44,10 +46,16 @@ def default_scaling(X: Any, train: npt.NDArray[np.int64]) -> str:
     if X is None:
         return "none"
     values = X.data if sp.issparse(X) else X
-    is_sparse = sp.issparse(X) or np.count_nonzero(X[train]) <= MAX_WORD_DENSITY * X[train].size
+    is_sparse = sp.issparse(X) or _nonzeros(X, train) <= MAX_WORD_DENSITY * len(train) * X.shape[1]
     if is_sparse and (values.size == 0 or values.min() >= 0):
         return "rows"
     return "standard"
+
+
+def _nonzeros(X: Array, train: npt.NDArray[np.int64]) -> int:
+    """Number of nonzeros in the rows `train` of dense features."""
+    starts = range(0, len(train), BLOCK_ROWS)
+    return sum(int(np.count_nonzero(X[train[start : start + BLOCK_ROWS]])) for start in starts)
 
 
 def candidate_scalings(default: str) -> tuple[str, ...]:
@@ -85,27 +93,12 @@ class Scaling:
             name = default_scaling(X, train)
         if X is None or name in ("none", "rows", "sqrt"):
             return cls(name if X is not None else "none")
-        rows = X[train].astype(np.float64)
-        n = len(train)
         if name == "standard":
-            # Divide by the largest entry first, so that squares cannot overflow.
-            peak = np.asarray(
-                abs(rows).max(axis=0).todense() if sp.issparse(rows) else np.abs(rows).max(axis=0)
-            ).ravel()
-            peak[peak == 0] = 1
-            rows = rows @ sp.diags_array(1 / peak) if sp.issparse(rows) else rows / peak
-            mean = np.asarray(rows.mean(axis=0)).ravel()
-            if sp.issparse(rows):
-                variance = np.asarray((rows**2).mean(axis=0)).ravel() - mean**2
-                # A constant column has a variance of rounding errors.
-                variance[variance <= 1e-12 * mean**2] = 0
-            else:
-                variance = rows.var(axis=0)
-                variance[rows.min(axis=0) == rows.max(axis=0)] = 0
+            peak, mean, variance = (_sparse_moments if sp.issparse(X) else _moments)(X, train)
             factor = 1 / np.where(variance > 0, np.sqrt(variance) * peak, 1)
-            return cls(name, factor, None if sp.issparse(rows) else mean * peak * factor)
-        occurrences = np.asarray((rows != 0).sum(axis=0)).ravel()
-        return cls(name, np.log((1 + n) / (1 + occurrences)) + 1)
+            return cls(name, factor, None if sp.issparse(X) else mean * peak * factor)
+        occurrences = np.asarray((X[train] != 0).sum(axis=0)).ravel()
+        return cls(name, np.log((1 + len(train)) / (1 + occurrences)) + 1)
 
     @classmethod
     def from_tensors(cls, name: str, tensors: dict[str, Array], num_features: int) -> Scaling:
@@ -188,6 +181,48 @@ class Scaling:
             f"feature_scaling={self.name!r} needs features >= 0. Row {start + rows[first]}, column "
             f"{columns[first]} is negative. Choose 'standard' or 'none'."
         )
+
+
+def _sparse_moments(X: Any, train: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """The largest entry of each column over the rows `train`; mean and variance relative to it.
+
+    Divided by the largest entry, squares cannot overflow.
+    """
+    rows = X[train].astype(np.float64)
+    peak = np.asarray(abs(rows).max(axis=0).todense()).ravel()
+    peak[peak == 0] = 1
+    rows = rows @ sp.diags_array(1 / peak)
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    variance = np.asarray((rows**2).mean(axis=0)).ravel() - mean**2
+    # A constant column has a variance of rounding errors.
+    variance[variance <= 1e-12 * mean**2] = 0
+    return peak, mean, variance
+
+
+def _moments(X: Array, train: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """The same for dense features, in blocks of rows: the rows may take most of the memory."""
+
+    def blocks() -> Iterator[Array]:
+        for start in range(0, len(train), MOMENT_ROWS):
+            yield X[train[start : start + MOMENT_ROWS]].astype(np.float64)
+
+    extremes = [(rows.min(axis=0), rows.max(axis=0)) for rows in blocks()]
+    lowest = np.min([low for low, _ in extremes], axis=0)
+    highest = np.max([high for _, high in extremes], axis=0)
+    peak = np.maximum(-lowest, highest)
+    peak[peak == 0] = 1
+    mean, variance = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in blocks():
+        rows /= peak
+        mean += rows.sum(axis=0)
+    mean /= len(train)
+    for rows in blocks():
+        rows /= peak
+        rows -= mean
+        variance += np.square(rows, out=rows).sum(axis=0)
+    variance /= len(train)
+    variance[lowest == highest] = 0
+    return peak, mean, variance
 
 
 def _inverse_row_sums(X: Any) -> npt.NDArray[np.float64]:
