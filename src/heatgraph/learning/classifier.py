@@ -95,7 +95,8 @@ class DGCClassifier(NodeClassifier):
     feature_scaling : {"auto", "none", "rows", "sqrt", "idf", "idf-sqrt", "standard"} *
         Preprocessing of features before they diffuse (`heatgraph.learning.scaling`), fitted to the
         training nodes alone. "auto" standardises, but scales words and counts (sparse features
-        >= 0) by row; if there is a search, it chooses between "sqrt" and "idf-sqrt".
+        >= 0) by row; if there is a search, it chooses between "sqrt" and "idf-sqrt". Features of
+        several kinds that `from_tables` encoded are scaled already, and stay as they are.
     solver : {"lbfgs", "adam"}
         "lbfgs" converges to the optimum; "adam" trains as the paper does.
     learning_rate : float *
@@ -180,6 +181,8 @@ class DGCClassifier(NodeClassifier):
         Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
         Only if the graph names its features. Graphs to predict on must then have the same names.
+    feature_encoder_ : FeatureEncoder or None
+        How columns of a table became the features, if the graph was read from tables.
     graph_ : Graph
         The graph that was fitted; a loaded model has it only if it was saved with it.
     new_nodes_ : NewNodesReport
@@ -291,6 +294,10 @@ class DGCClassifier(NodeClassifier):
         """
         space = self._search_space()
         task, classes = self._task(graph, y, train, val, sample_weight)
+        encoder = graph.feature_encoder
+        if encoder is not None and encoder.settings.scaled:
+            scalings = ["none" if name == "auto" else name for name in space.scalings]
+            space = replace(space, scalings=tuple(dict.fromkeys(scalings)))
         space = space.resolve_scalings(default_scaling(graph.features, task.train))
         fitted = Training(self.get_params(deep=False)).run(task, space, classes, progress)
         self.graph_ = graph
@@ -594,6 +601,7 @@ class DGCClassifier(NodeClassifier):
         self.validation_score_ = fitted.validation_score
         self.n_features_in_ = fitted.num_features
         self._nodes_digest = fitted.nodes_digest
+        self.feature_encoder_ = fitted.feature_encoder
         if fitted.feature_names is not None:
             self.feature_names_in_ = fitted.feature_names
         elif hasattr(self, "feature_names_in_"):
@@ -732,6 +740,7 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         temperature=classifier.temperature_,
         num_features=classifier.n_features_in_,
         feature_names=getattr(classifier, "feature_names_in_", None),
+        feature_encoder=getattr(classifier, "feature_encoder_", None),
         nodes_digest=classifier._nodes_digest,
         validation_accuracy=classifier.validation_accuracy_,
         validation_score=classifier.validation_score_,
