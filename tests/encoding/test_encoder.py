@@ -55,7 +55,8 @@ def fit(columns, train=None, **settings):
     columns, kinds, _ = detect_kinds(columns, settings, is_named=False)
     train = np.arange(len(columns[0])) if train is None else train
     encoder, _ = FeatureEncoder.fit(columns, kinds, train, settings)
-    return encoder.with_storage(columns)
+    encoder, encoded = encoder.with_storage(columns)
+    return encoder, encoded.values
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,13 +83,13 @@ def test_a_mixed_table_against_scikit_learn(seed):
 def test_rows_are_encoded_one_by_one(seed, n):
     """Another order of rows and columns, and a part of them, have the same features."""
     table = mixed_table(n, seed).drop(columns=["id", "label", "split"])
-    encoder, X, _ = fit(columns_of(**table), np.arange(n // 2))
+    encoder, X = fit(columns_of(**table), np.arange(n // 2))
     random = np.random.default_rng(seed)
     some = random.permutation(n)[: max(1, n // 3)]
     columns = [columns_of(**table.iloc[some])[at] for at in random.permutation(table.shape[1])]
     again = FeatureEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
     assert again == encoder
-    part, _ = again.encode(columns)
+    part = again.encode(columns).values
     assert sp.issparse(part) == sp.issparse(X)
     dense = [Y.toarray() if sp.issparse(Y) else Y for Y in (part, X[some])]
     assert_array_equal(*dense)
@@ -96,19 +97,19 @@ def test_rows_are_encoded_one_by_one(seed, n):
 
 
 def test_numbers_alone_keep_their_values():
-    encoder, X, _ = fit(columns_of(u=[1.0, 2.0], v=[[3.0, 4.0], [5.0, 6.0]]))
+    encoder, X = fit(columns_of(u=[1.0, 2.0], v=[[3.0, 4.0], [5.0, 6.0]]))
     assert not encoder.settings.scaled
     assert X.tolist() == [[1, 3, 4], [2, 5, 6]]
-    encoder, X, _ = fit(columns_of(w=[["a", "b"], ["b", "b"]]))
+    encoder, X = fit(columns_of(w=[["a", "b"], ["b", "b"]]))
     assert not encoder.settings.scaled
     assert X.toarray().tolist() == [[1, 1], [0, 2]]
 
 
 def test_storage_is_that_of_the_fitted_table():
     table = {f"w{at}": [1.0 * (row % 30 == at) for row in range(60)] for at in range(30)}
-    encoder, X, _ = fit(columns_of(**table))
+    encoder, X = fit(columns_of(**table))
     assert sp.issparse(X)
-    dense, _ = encoder.encode(columns_of(**{name: [-1.0, 2.0] for name in table}))
+    dense = encoder.encode(columns_of(**{name: [-1.0, 2.0] for name in table})).values
     assert dense.toarray().tolist() == [[-1] * 30, [2] * 30]
 
 

@@ -41,9 +41,9 @@ def test_columns_left_out_are_warned_of_and_can_be_named():
     with pytest.warns(TableWarning) as caught:
         from_tables(NODES, NONE)
     assert [str(warning.message) for warning in caught] == [
-        "nodes: not used (named like a label or a split): y",
-        "nodes: not used (integers that look like ids): account",
-        "nodes: not used (constant): web",
+        "nodes: not used (named like a label or a split): y.",
+        "nodes: not used (integers that look like ids): account.",
+        "nodes: not used (constant): web.",
     ]
     assert caught[0].filename == __file__
     graph = from_tables(NODES, NONE, features=["account", "web", "y"]).graph

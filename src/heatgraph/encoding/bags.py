@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from heatgraph.encoding.block import Block, Settings, count_nodes
-from heatgraph.encoding.categories import describe_unknown, most_frequent
+from heatgraph.encoding.block import Block, Settings
+from heatgraph.encoding.categories import describe_blank, describe_unknown, most_frequent
 from heatgraph.encoding.column import LEAVE_OUT, Column, NothingToEncode, is_list, is_text
 from heatgraph.encoding.lists import Lists, read_lists
 
@@ -63,19 +63,15 @@ class BagEncoding:
             (np.ones(np.count_nonzero(known), dtype=np.float32), (rows[known], columns[known])),
             shape=(len(column), len(self.items)),
         )
-        notes = []
-        if lists.missing.any():
-            notes.append(
-                f"{column.table}: column {column.name!r} is blank in {count_nodes(lists.missing)}: "
-                "all its features are 0 there"
-            )
-        unknown = ~known & (codes >= 0)
+        blank = describe_blank(column, lists.missing)
+        unknown, unknown_note = ~known & (codes >= 0), ""
         if unknown.any():
             with_unknown = np.bincount(rows[unknown], minlength=len(column)) > 0
             first = values[codes[unknown.argmax()]]
             what = f"items that no training node has (such as {first!r}): they are ignored"
-            notes.append(describe_unknown(column, with_unknown, what))
-        return Block(unit_rows(X) if settings.scaled else X, notes)
+            unknown_note = describe_unknown(column, with_unknown, what)
+        X = unit_rows(X) if settings.scaled else X
+        return Block(X, blank=blank, unknown=unknown_note)
 
 
 def read_bags(column: Column) -> Lists:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -33,10 +33,21 @@ class Settings:
 
 @dataclass(frozen=True)
 class Block:
-    """Features (n, k) of a column, dense or sparse, and what the user should know about them."""
+    """Features (n, k) of a column, dense or sparse, and sentences for the user; "" if none.
+
+    `filled` tells of missing values that were filled in, `blank` of those that became zeros, and
+    `unknown` of values that no training node has.
+    """
 
     values: Any
-    notes: list[str] = field(default_factory=list)
+    filled: str = ""
+    blank: str = ""
+    unknown: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """The sentences that are not empty."""
+        return [note for note in (self.filled, self.blank, self.unknown) if note]
 
 
 class Encoding(Protocol):

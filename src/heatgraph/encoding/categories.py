@@ -50,18 +50,13 @@ class CategoryEncoding:
         texts = column.texts
         position = {value: at for at, value in enumerate(self.values)}
         columns = np.array([*(position.get(value, -1) for value in texts.values), -1])[texts.codes]
-        notes = []
-        if not texts.present.all():
-            notes.append(
-                f"{column.table}: column {column.name!r} is blank in "
-                f"{count_nodes(~texts.present)}: all its features are 0 there"
-            )
-        unknown = texts.present & (columns < 0)
+        blank = describe_blank(column, ~texts.present)
+        unknown, unknown_note = texts.present & (columns < 0), ""
         if unknown.any():
             first = texts.values[texts.codes[unknown.argmax()]]
             what = f"a value that no training node has (such as {first!r}): all its features are 0"
-            notes.append(describe_unknown(column, unknown, what))
-        return Block(one_hot(columns, len(self.values)), notes)
+            unknown_note = describe_unknown(column, unknown, what)
+        return Block(one_hot(columns, len(self.values)), blank=blank, unknown=unknown_note)
 
 
 def one_hot(columns: npt.NDArray[np.int64], num_columns: int) -> sp.csr_array:
@@ -79,6 +74,16 @@ def most_frequent(values: list[str], codes: npt.NDArray[np.int64], limit: int) -
     if len(found) > limit:
         found = found[np.argsort(-counts[found], kind="stable")[:limit]]
     return sorted(values[at] for at in found)
+
+
+def describe_blank(column: Column, rows: npt.NDArray[np.bool_]) -> str:
+    """The note on rows without a value, which are zeros; "" if there are none."""
+    if not rows.any():
+        return ""
+    where = count_nodes(rows)
+    return (
+        f"{column.table}: column {column.name!r} is blank in {where}: all its features are 0 there"
+    )
 
 
 def describe_unknown(column: Column, rows: npt.NDArray[np.bool_], what: str) -> str:

@@ -104,10 +104,10 @@ class DateEncoding:
         """Days, parts and the indicator (n, k)."""
         dates = read_dates(column, settings)
         missing = np.isnan(dates.days)
-        notes = []
+        filled = unknown_note = ""
         if missing.any():
             mean = np.datetime64(0, "D") + int(self.mean)
-            notes.append(describe_filled(column, missing, self.has_indicator, str(mean)))
+            filled = describe_filled(column, missing, self.has_indicator, str(mean))
         days = np.where(missing, 0.0, (dates.days - self.mean) / self.scale)
         unknown = np.zeros(len(days), dtype=bool)
         parts = [sp.csr_array(days[:, np.newaxis].astype(np.float32))]
@@ -119,15 +119,11 @@ class DateEncoding:
                 unknown |= ~missing & (positions < 0)
                 parts.append(one_hot(positions, len(known)))
         if unknown.any():
-            notes.append(
-                describe_unknown(
-                    column, unknown, "a year, month or weekday that no training node has: these "
-                    "features are 0"
-                )
-            )  # fmt: skip
+            what = "a year, month or weekday that no training node has: these features are 0"
+            unknown_note = describe_unknown(column, unknown, what)
         if self.has_indicator:
             parts.append(sp.csr_array(missing[:, np.newaxis].astype(np.float32)))
-        return Block(sp.hstack(parts, format="csr"), notes)
+        return Block(sp.hstack(parts, format="csr"), filled, unknown=unknown_note)
 
 
 def read_dates(column: Column, settings: Settings) -> Dates:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.encoding.bags import BagEncoding
-from heatgraph.encoding.block import Encoding, Settings, from_record, to_record
+from heatgraph.encoding.block import Block, Encoding, Settings, from_record, to_record
 from heatgraph.encoding.categories import CategoryEncoding
 from heatgraph.encoding.column import Column, NothingToEncode
 from heatgraph.encoding.dates import DateEncoding
@@ -38,6 +38,23 @@ KINDS: dict[str, Any] = {
 MIN_SPARSE_COLUMNS, MIN_SPARSE_SHARE = 20, 0.8
 # Features of several kinds are stored sparse up to this share of nonzeros.
 MAX_SPARSE_DENSITY = 0.25
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Features (n, d) of a table, and notes on its columns, as in `Block`."""
+
+    values: Any
+    filled: list[str]
+    blank: list[str]
+    unknown: list[str]
+
+    @classmethod
+    def join(cls, blocks: list[Block], is_sparse: bool) -> Encoded:
+        """Put the features of columns side by side."""
+        kinds = ("filled", "blank", "unknown")
+        notes = [[note for b in blocks if (note := getattr(b, kind))] for kind in kinds]
+        return cls(_stack([block.values for block in blocks], is_sparse), *notes)
 
 
 @dataclass(frozen=True)
@@ -123,26 +140,25 @@ class FeatureEncoder:
                     )
                 seen[name] = encoding.column
 
-    def with_storage(self, columns: list[Column]) -> tuple[FeatureEncoder, Any, list[str]]:
+    def with_storage(self, columns: list[Column]) -> tuple[FeatureEncoder, Encoded]:
         """Encode the table that was fitted, and choose between dense and sparse storage by it."""
-        blocks, notes = self._blocks(columns)
-        is_sparse = _is_sparse(blocks, self.settings.scaled)
-        return replace(self, is_sparse=is_sparse), _stack(blocks, is_sparse), notes
+        blocks = self._blocks(columns)
+        is_sparse = _is_sparse([block.values for block in blocks], self.settings.scaled)
+        return replace(self, is_sparse=is_sparse), Encoded.join(blocks, is_sparse)
 
-    def encode(self, columns: list[Column]) -> tuple[Any, list[str]]:
-        """Features (n, d) of columns, in the order of `columns`, and notes about their values."""
-        blocks, notes = self._blocks(columns)
-        return _stack(blocks, self.is_sparse), notes
+    def encode(self, columns: list[Column]) -> Encoded:
+        """Features of the columns of a table, which are found by name."""
+        return Encoded.join(self._blocks(columns), self.is_sparse)
 
-    def _blocks(self, columns: list[Column]) -> tuple[list[Any], list[str]]:
-        blocks, notes = [], []
+    def _blocks(self, columns: list[Column]) -> list[Block]:
         by_name = {column.name: column for column in columns}
+        blocks = []
         for encoding in self.encodings:
             block = encoding.encode(by_name[encoding.column], self.settings)
-            dense = not sp.issparse(block.values)
-            blocks.append(block.values.astype(np.float32) if dense else block.values)
-            notes += block.notes
-        return blocks, notes
+            if not sp.issparse(block.values):
+                block = replace(block, values=block.values.astype(np.float32))
+            blocks.append(block)
+        return blocks
 
     def to_json(self) -> dict[str, Any]:
         """All that was learned, as JSON values."""

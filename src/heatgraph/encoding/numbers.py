@@ -88,14 +88,14 @@ class NumberEncoding:
         """The numbers (n, 1), or with their indicator (n, 2)."""
         values = read_numbers(column, settings)
         missing = np.isnan(values)
-        notes = []
+        filled = ""
         if missing.any():
-            notes.append(describe_filled(column, missing, self.has_indicator, f"{self.mean:.6g}"))
+            filled = describe_filled(column, missing, self.has_indicator, f"{self.mean:.6g}")
             values[missing] = self.mean
         if settings.scaled:
             values = standardise(column, values, self.mean, self.scale)
         parts = [values, *[missing] * self.has_indicator]
-        return Block(np.column_stack(parts) if len(parts) > 1 else values[:, np.newaxis], notes)
+        return Block(np.column_stack(parts) if len(parts) > 1 else values[:, np.newaxis], filled)
 
 
 def mean_and_scale(values: Floats) -> tuple[Any, Any]:

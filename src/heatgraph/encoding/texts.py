@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph.encoding.block import Block, Settings, count_nodes
-from heatgraph.encoding.categories import describe_unknown
+from heatgraph.encoding.block import Block, Settings
+from heatgraph.encoding.categories import describe_blank, describe_unknown
 from heatgraph.encoding.column import Column, NothingToEncode
 
 # Words that become features; of more, the most frequent ones.
@@ -69,16 +69,11 @@ class TextEncoding:
         # The last document is that of blank values.
         weights = sp.csr_array(vectorizer.transform([*texts.values, ""]))
         X = weights[np.where(texts.present, texts.codes, len(texts.values))]
-        notes = []
-        if not texts.present.all():
-            notes.append(
-                f"{column.table}: column {column.name!r} is blank in "
-                f"{count_nodes(~texts.present)}: all its features are 0 there"
-            )
-        unknown = texts.present & (np.diff(X.indptr) == 0)
+        blank = describe_blank(column, ~texts.present)
+        unknown, unknown_note = texts.present & (np.diff(X.indptr) == 0), ""
         if unknown.any():
-            notes.append(describe_unknown(column, unknown, "none of the words of training nodes"))
-        return Block(X, notes)
+            unknown_note = describe_unknown(column, unknown, "none of the words of training nodes")
+        return Block(X, blank=blank, unknown=unknown_note)
 
 
 def _vectorizer(**options: Any) -> Any:

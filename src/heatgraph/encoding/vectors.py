@@ -73,13 +73,13 @@ class VectorEncoding:
         X = read_vectors(column, settings, len(self.mean))
         mean = np.array(self.mean)
         gaps = np.isnan(X)
-        missing, notes = np.asarray(gaps.any(axis=1)), []
+        missing, filled = np.asarray(gaps.any(axis=1)), ""
         if missing.any():
-            notes.append(describe_filled(column, missing, self.has_indicator, "by position"))
+            filled = describe_filled(column, missing, self.has_indicator, "by position")
             X = np.where(gaps, mean, X)
         if settings.scaled:
             X = standardise(column, X, mean, np.array(self.scale))
-        return Block(np.column_stack([X, missing]) if self.has_indicator else X, notes)
+        return Block(np.column_stack([X, missing]) if self.has_indicator else X, filled)
 
 
 def read_vectors(

@@ -213,15 +213,16 @@ def _fit_columns(
     notes = [note for note in notes if note not in remarks]
     if encoder is None:
         return Features(uses=uses, notes=notes, remarks=remarks)
-    encoder, X, more_notes = encoder.with_storage(columns)
+    encoder, encoded = encoder.with_storage(columns)
     return Features(
-        X,
+        encoded.values,
         encoder.names,
-        _describe_origin(encoder, X, "" if given is not None else " (detected)"),
+        _describe_origin(encoder, encoded.values, "" if given is not None else " (detected)"),
         encoder,
         _encoded_uses(encoder) + uses,
-        notes + more_notes,
-        remarks,
+        notes + encoded.filled,
+        # Nodes that a model learns from need not have all the values of the others.
+        remarks + encoded.blank + encoded.unknown,
     )
 
 
@@ -236,11 +237,18 @@ def _read_model_columns(
         encoder = replace(encoder, settings=replace(encoder.settings, missing="error"))
     if options.decimal is not None:
         encoder = replace(encoder, settings=replace(encoder.settings, decimal=options.decimal))
-    X, notes = encoder.encode([as_column(nodes, name) for name in encoder.columns])
+    encoded = encoder.encode([as_column(nodes, name) for name in encoder.columns])
     others = [name for name in nodes.column_names if name not in in_use | set(encoder.columns)]
     uses = [ColumnUse(name, LEFT_OUT, "not a feature of the model") for name in others]
-    origin = _describe_origin(encoder, X, " (the model's)")
-    return Features(X, encoder.names, origin, encoder, _encoded_uses(encoder) + uses, notes)
+    return Features(
+        encoded.values,
+        encoder.names,
+        _describe_origin(encoder, encoded.values, " (the model's)"),
+        encoder,
+        _encoded_uses(encoder) + uses,
+        encoded.filled + encoded.unknown,
+        encoded.blank,
+    )
 
 
 def _read_model_numbers(model_features: list[str], nodes: InputTable) -> Features:
@@ -253,8 +261,8 @@ def _read_model_numbers(model_features: list[str], nodes: InputTable) -> Feature
     rows = np.arange(nodes.num_rows)
     encoder, _ = FeatureEncoder.fit(columns, kinds, rows, settings)
     assert encoder is not None
-    encoder, X, _ = encoder.with_storage(columns)
-    X = _reorder(X, encoder.names, model_features, nodes)
+    encoder, encoded = encoder.with_storage(columns)
+    X = _reorder(encoded.values, encoder.names, model_features, nodes)
     origin = _describe_origin(encoder, X, " (the model's)")
     return Features(X, model_features, origin, uses=_encoded_uses(encoder))
 
