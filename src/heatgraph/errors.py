@@ -53,7 +53,7 @@ class UnknownClassWarning(HeatgraphWarning):
 
 
 class TableWarning(HeatgraphWarning):
-    """Part of a table was not used, or two values of an edge were merged into one."""
+    """Part of a table was not used, merged or filled in, or is unknown to a model."""
 
 
 class ShiftWarning(HeatgraphWarning):

@@ -97,7 +97,8 @@ CASES = {
         replace("edges.csv", b"n5,n8", b"n5,\0n8"), FIT, "edges.csv, line ", "NUL byte",
     ),
     "a feature that is NaN": (
-        set_cell("nodes.csv", 12, 3, "nan"), FIT, "nodes.csv, line 12", "'f1'",
+        set_cell("nodes.csv", 12, 3, "nan"), (*FIT, "--missing", "error"),
+        "nodes.csv, line 12: column 'f1' is nan", "--missing",
     ),
     "labels of one class": (keep_one_class, FIT, "class", "'red'"),
     "an empty file": (
@@ -130,7 +131,8 @@ CASES = {
         "no column of nodes.csv was detected or named for them. Name it with --label", "--label",
     ),
     "a feature that is blank": (
-        set_cell("nodes.csv", 12, 3, ""), FIT, "nodes.csv, line 12", "'f1'",
+        set_cell("nodes.csv", 12, 3, ""), (*FIT, "--missing", "error"),
+        "nodes.csv, line 12: column 'f1' is blank", "--missing",
     ),
     "a file with a header only": (
         overwrite("nodes.csv", b"id,label,f0\n"), FIT, "nodes.csv has no rows.",

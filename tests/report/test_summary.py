@@ -18,9 +18,15 @@ NODES = {
     "label": [7, 9, 7, None, -1],
     "split": ["train", "train", "val", "test", None],
     "x": [1.0, 2.0, 3.0, 4.0, 5.0],
-    "title": ["u", "v", "w", "x", "y"],
+    "kind": ["u", "v", "u", "v", "v"],
+    "note": [{"u": 1}] * 5,
 }
 EDGES = {"source": ["a", "a", "b", "c"], "target": ["b", "b", "a", "c"]}
+
+
+def use(column, use, description, num_features=0):
+    names = ("column", "use", "description", "num_features")
+    return dict(zip(names, (column, use, description, num_features), strict=True))
 
 
 class TestReadSummary:
@@ -29,13 +35,19 @@ class TestReadSummary:
         assert summary == {
             "nodes": 5, "edge_rows": 4, "edges": 2, "duplicates": 1, "self_loops": 1, "isolated": 2,
             "both_directions": 1, "unequal_directions": 0, "weighted": False, "directed": False,
-            "features": 1,
+            "features": 3,
             "columns": {
                 key: {"column": key, "guessed": True}
                 for key in ("id", "label", "split", "source", "target")
             },
-            "features_from": "x (detected)",
-            "remarks": ["nodes: not used (not numeric): title"],
+            "features_from": "x, kind (detected)",
+            "column_uses": [
+                *(use(name, name, name) for name in ("id", "label", "split")),
+                use("x", "number", "number", 1),
+                use("kind", "category", "category of 2 values", 2),
+                use("note", "left out", "of type struct<u: int64>"),
+            ],
+            "remarks": ["nodes: not used (of type struct<u: int64>): note"],
             "classes": {"7": 2, "9": 1}, "unlabelled": 2,
             "split": {"train": 2, "val": 1, "test": 1}, "split_name": "split",
         }  # fmt: skip

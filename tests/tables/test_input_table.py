@@ -62,7 +62,7 @@ def test_every_library_gives_the_same_table(make):
 def test_missing_features_in_a_data_frame():
     frame = pd.DataFrame({"id": ["a", "b"], "x": [1, np.nan]})
     with pytest.raises(InputError, match=r"nodes, row 1 .*column 'x' is blank"):
-        from_tables(frame, EDGE)
+        from_tables(frame, EDGE, missing="error")
 
 
 def test_integer_column_names():

@@ -73,7 +73,7 @@ def fit(
     from heatgraph.tables.writing import predictions_table, table_format, write_table
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
-    check_outputs([*graph.files, columns.features], [model, predictions])
+    check_outputs([*graph.files, *columns.feature_parts], [model, predictions])
     if is_stdout(model):
         raise typer.BadParameter("a model cannot be printed: --model must name a file.")
     if with_graph and model is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heatgraph.cli.column_uses import column_use_rows
 from heatgraph.cli.graph_argument import GraphArgument
 from heatgraph.cli.reporter import Reporter
 
@@ -77,6 +78,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
             f"{summary['features']:,}",
             summary["features_from"] or "none: labels alone diffuse",
         ),
+        *column_use_rows(summary["column_uses"]),
     ]
     if "classes" in summary:
         classes = sorted(summary["classes"].items(), key=lambda item: -item[1])

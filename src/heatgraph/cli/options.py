@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from heatgraph.tables.options import Directed, Duplicates, TableOptions, UnknownEdges
+from heatgraph.tables.options import (
+    Decimal,
+    Directed,
+    Duplicates,
+    Missing,
+    TableOptions,
+    UnknownEdges,
+    model_options,
+)
 
 if TYPE_CHECKING:
     from heatgraph.learning._diffusion_model import DiffusionModel
@@ -233,9 +241,9 @@ class ColumnOptions:
         str | None,
         _column_option(
             "--features",
-            "Columns of features, comma-separated names or patterns ('f*'); a column of lists; a "
-            "table of node, feature, value; or a matrix (.npz, .npy, .mtx, .svm). By default every "
-            "numeric column.",
+            "Columns of features, comma-separated names or patterns ('f*'), and perhaps a table of "
+            "node, feature, value; or a matrix (.npz, .npy, .mtx, .svm). By default every column "
+            "but ids, constants and the like.",
         ),
     ] = None
     source: Annotated[
@@ -272,15 +280,35 @@ class ColumnOptions:
             **choice(get_args(UnknownEdges)),
         ),
     ] = "error"
+    missing: Annotated[
+        str,
+        _column_option(
+            "--missing",
+            "Missing numbers and dates: the training nodes' mean and a feature that marks them, "
+            "the mean alone, or an error.",
+            **choice(get_args(Missing)),
+        ),
+    ] = "indicator"
+    decimal: Annotated[
+        str | None,
+        _column_option(
+            "--decimal",
+            "The mark before the fraction of a number; the other one may then separate thousands.",
+            **choice(get_args(Decimal)),
+        ),
+    ] = None
+
+    @property
+    def feature_parts(self) -> list[str]:
+        """Columns, patterns and files that features are read from."""
+        given = self.features or ""
+        return [given] if Path(given).exists() else [part.strip() for part in given.split(",")]
 
     def table_options(self, memory: str | None, **more: Any) -> TableOptions:
         """Options of the reader; `more` are those that are not in this group."""
-        from heatgraph.tables.input_table import has_table_suffix
-
         given = vars(self) | {"memory_budget": memory} | more
-        features = given["features"]
-        if features and "," in features and not has_table_suffix(features):
-            given["features"] = [name.strip() for name in features.split(",")]
+        if given["features"] and len(self.feature_parts) > 1:
+            given["features"] = self.feature_parts
         if given.get("unlabelled"):
             given["unlabelled"] = given["unlabelled"].split(",")
         return TableOptions(**given)
@@ -295,14 +323,8 @@ class ColumnOptions:
         **more: Any,
     ) -> TableOptions:
         """Options to read the features of a fitted model, and by default no labels."""
-        names = getattr(model, "feature_names_in_", None)
-        if not model.n_features_in_:
-            more["features"] = ""
-        if getattr(model, "reads_directions", False) and self.directed == "max":
-            more["directed"] = "keep"  # the same weights, and directions too
-        return self.table_options(
-            memory, label=label, split=split, task=task, model_features=names, **more
-        )
+        more |= model_options(model, self.directed)
+        return self.table_options(memory, label=label, split=split, task=task, **more)
 
 
 @dataclass(frozen=True)

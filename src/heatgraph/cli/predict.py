@@ -54,7 +54,7 @@ def predict(
     from heatgraph.tables.writing import table_format, write_table
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
-    check_outputs([model, *source.files, columns.features], [output])
+    check_outputs([model, *source.files, *columns.feature_parts], [output])
     if not is_stdout(output):
         table_format(output)
     classifier = load(model).set_params(**resources.parameters())

@@ -46,7 +46,7 @@ def tune(
     from heatgraph.tables.writing import table_format, write_table
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
-    check_outputs([*graph.files, columns.features], [output, plot])
+    check_outputs([*graph.files, *columns.feature_parts], [output, plot])
     if output is not None and not is_stdout(output):
         table_format(output)
     if plot is not None:

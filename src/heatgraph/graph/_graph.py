@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from heatgraph.graph._validation import (
     validate_features,
     validate_node_ids,
 )
+
+if TYPE_CHECKING:
+    from heatgraph.encoding.encoder import FeatureEncoder
 
 Array = npt.NDArray[Any]
 
@@ -90,6 +93,9 @@ class Graph:
     features: Any
     node_ids: Array | None
     feature_names: list[str] | None
+    # How columns of a table became the features, if they did: the graph of a table to predict on is
+    # made by the same encoder. Pickles of graphs without one have no such attribute.
+    feature_encoder: FeatureEncoder | None = None
     num_duplicates: int
     _directed: EdgeArrays | None
     # Values derived from the edges and the ids. "order", a permutation of the nodes, is stored by
@@ -233,6 +239,7 @@ class Graph:
         self.features = arrays.features
         self.node_ids = arrays.node_ids
         self.feature_names = arrays.feature_names
+        self.feature_encoder = arrays.feature_encoder
         self.num_duplicates = arrays.num_duplicates
         self._directed = _read_only_edges(arrays.directed)
         self.cache = {} if arrays.order is None else {"order": arrays.order}
@@ -344,18 +351,28 @@ class Graph:
         X = None if self.features is None else self.features[chosen]
         ids = None if self.node_ids is None else self.node_ids[chosen]
         arrays = _graph_arrays(matrix, X, ids, self.feature_names)
+        arrays = replace(arrays, feature_encoder=self.feature_encoder)
         if self.directed_adjacency is not None:
             kept = self.directed_adjacency[chosen][:, chosen]
             kept.sort_indices()
             arrays = replace(arrays, directed=_edge_arrays(kept))
         return self._from_arrays(arrays)
 
-    def with_features(self, features: Any, feature_names: Any = None) -> Graph:
-        """Return the same graph with other features; edges are shared, not copied."""
+    def with_features(
+        self,
+        features: Any,
+        feature_names: Any = None,
+        feature_encoder: FeatureEncoder | None = None,
+    ) -> Graph:
+        """Return the same graph with other features; edges are shared, not copied.
+
+        `feature_encoder` is what made them, if columns of a table became the features.
+        """
         graph = type(self).__new__(type(self))
         graph.__dict__.update(self.__dict__)
         graph.features = validate_features(features, self.num_nodes)
         graph.feature_names = validate_feature_names(feature_names, graph.features)
+        graph.feature_encoder = feature_encoder
         return graph
 
     def with_nodes(
@@ -458,6 +475,7 @@ class Graph:
                 self.num_duplicates + new.num_duplicates,
             )
         )
+        graph.feature_encoder = self.feature_encoder
         graph._check_degrees()
         return graph
 
@@ -478,6 +496,7 @@ class Graph:
             features=self.features,
             node_ids=self.node_ids,
             feature_names=self.feature_names,
+            feature_encoder=self.feature_encoder,
             num_duplicates=self.num_duplicates,
             order=self.cache.get("order"),
             directed=self._directed,

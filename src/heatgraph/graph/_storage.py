@@ -33,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ import scipy.sparse as sp
 from heatgraph._arguments import check_finite, float_dtype, index_dtype
 from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError
+
+if TYPE_CHECKING:
+    from heatgraph.encoding.encoder import FeatureEncoder
 
 Array = npt.NDArray[Any]
 
@@ -100,6 +103,7 @@ class GraphArrays:
     features: Any = None
     node_ids: Array | None = None
     feature_names: list[str] | None = None
+    feature_encoder: FeatureEncoder | None = None
     num_duplicates: int = 0
     order: Array | None = None
     directed: EdgeArrays | None = None
@@ -150,6 +154,7 @@ def serialize_graph(graph: GraphArrays) -> tuple[dict[str, Any], dict[str, Array
         "num_features": num_features,
         "node_ids": ids,
         "feature_names": graph.feature_names is not None,
+        "feature_encoder": graph.feature_encoder and graph.feature_encoder.to_json(),
         "num_duplicates": int(graph.num_duplicates),
         "order": graph.order is not None,
         "directed": directed,
@@ -202,10 +207,20 @@ def deserialize_graph(content: dict[str, Any], tensors: dict[str, Array]) -> Gra
         features=features,
         node_ids=_node_ids(content, tensors, n),
         feature_names=names,
+        feature_encoder=_feature_encoder(content, names),
         num_duplicates=_count(content, "num_duplicates"),
         order=_order(tensors, n) if content["order"] else None,
         directed=_directed_edges(content, tensors, indptr, indices),
     )
+
+
+def _feature_encoder(content: dict[str, Any], names: list[str] | None) -> FeatureEncoder | None:
+    """The encoder of the features; None in files without one, such as those of older versions."""
+    if content.get("feature_encoder") is None:
+        return None
+    from heatgraph.encoding.encoder import FeatureEncoder
+
+    return FeatureEncoder.read(content["feature_encoder"], names)
 
 
 def _check_tensor_names(content: dict[str, Any], tensors: dict[str, Array]) -> None:

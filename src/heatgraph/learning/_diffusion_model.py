@@ -7,7 +7,8 @@ columns X, and is much cheaper.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,13 @@ from heatgraph.diffusion import diffuse
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._node_estimator import NodeEstimator
-from heatgraph.learning._search_space import Setting
+from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._training import nodes_digest
-from heatgraph.learning.scaling import Scaling
+from heatgraph.learning.scaling import Scaling, default_scaling
 from heatgraph.schemes import Scheme
+
+if TYPE_CHECKING:
+    from heatgraph.encoding.encoder import FeatureEncoder
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +40,7 @@ class DiffusionModel(NodeEstimator):
     self_loops_: bool
     scaling_: Scaling
     feature_names_in_: list[str]
+    feature_encoder_: FeatureEncoder | None
     _nodes_digest: str | None
 
     def _set_setting(self, setting: Setting) -> None:
@@ -97,3 +102,12 @@ class DiffusionModel(NodeEstimator):
         if not self.n_features_in_:
             self._check_nodes(graph, self.coef_.shape[1], "without features")
         return graph
+
+
+def resolve_scalings(space: SearchSpace, graph: Graph, train: Array) -> SearchSpace:
+    """Candidates of a search in place of "auto" scaling: none for features scaled by an encoder."""
+    encoder = graph.feature_encoder
+    if encoder is not None and encoder.settings.scaled:
+        scalings = ["none" if name == "auto" else name for name in space.scalings]
+        space = replace(space, scalings=tuple(dict.fromkeys(scalings)))
+    return space.resolve_scalings(default_scaling(graph.features, train))

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from heatgraph.learning._search_space import Setting
 from heatgraph.learning._shift import GraphProfile
 from heatgraph.learning.scaling import Scaling
 from heatgraph.schemes import Scheme, scheme_from_record, scheme_record
+
+if TYPE_CHECKING:
+    from heatgraph.encoding.encoder import FeatureEncoder
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +68,7 @@ class FittedModel:
     final_fit_nodes: int
     profile: GraphProfile | None = None
     channel_coefs: dict[str, Array] = field(default_factory=dict)
+    feature_encoder: FeatureEncoder | None = None
 
 
 def to_json_value(value: Any) -> Any:
@@ -162,6 +166,7 @@ def serialize_model(model: FittedModel) -> tuple[dict[str, Any], dict[str, Array
         "temperature": model.temperature,
         "num_features": model.num_features,
         "feature_names": model.feature_names,
+        "feature_encoder": model.feature_encoder and model.feature_encoder.to_json(),
         "nodes_digest": model.nodes_digest,
         "validation_accuracy": model.validation_accuracy,
         "validation_score": model.validation_score,
@@ -242,6 +247,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         final_fit_nodes=int(content.get("final_fit_nodes", 0)),
         profile=GraphProfile.from_tensors(tensors, C),
         channel_coefs=_read_channels(tensors, (d, C), num_features > 0),
+        feature_encoder=read_encoder(content, names),
     )
 
 
@@ -262,6 +268,15 @@ def deserialize_model_graph(
     if graph.num_features != model.num_features:
         raise ValueError("the features of the graph are not those of the model")
     return graph
+
+
+def read_encoder(content: dict[str, Any], names: list[str] | None) -> FeatureEncoder | None:
+    """The encoder of the features; None in files without one, such as those of older versions."""
+    if content.get("feature_encoder") is None:
+        return None
+    from heatgraph.encoding.encoder import FeatureEncoder
+
+    return FeatureEncoder.read(content["feature_encoder"], names)
 
 
 def _read_channels(

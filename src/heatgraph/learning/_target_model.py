@@ -22,13 +22,14 @@ from heatgraph._io.tensor_file import write_tensors
 from heatgraph.diffusion import check_engine
 from heatgraph.errors import StabilityWarning
 from heatgraph.graph import Graph, node_indices
-from heatgraph.learning._diffusion_model import DiffusionModel
+from heatgraph.learning._diffusion_model import DiffusionModel, resolve_scalings
 from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import (
     check_finite_floats,
     deserialize_parameters,
     library_versions,
+    read_encoder,
     serialize_parameters,
 )
 from heatgraph.learning._target_losses import TargetLoss
@@ -37,7 +38,7 @@ from heatgraph.learning._target_training import TrainedTargets, train_targets
 from heatgraph.learning._training import nodes_digest
 from heatgraph.learning.explanation import Explanation, explain
 from heatgraph.learning.progress import Progress
-from heatgraph.learning.scaling import Scaling, default_scaling
+from heatgraph.learning.scaling import Scaling
 from heatgraph.schemes import scheme_from_record, scheme_record
 
 Array = npt.NDArray[Any]
@@ -97,6 +98,7 @@ class TargetModel(DiffusionModel):
             "converged": self.converged_,
             "num_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
+            "feature_encoder": self.feature_encoder_ and self.feature_encoder_.to_json(),
             "nodes_digest": self._nodes_digest,
             "search": self.search_,
             "versions": library_versions(),
@@ -133,7 +135,7 @@ class TargetModel(DiffusionModel):
             Y=data.Y,
             loss=self._loss,
         )
-        space = space.resolve_scalings(default_scaling(graph.features, data.train))
+        space = resolve_scalings(space, graph, data.train)
         return train_targets(task, space, progress)
 
     def _set_fitted(self, graph: Graph, trained: TrainedTargets) -> None:
@@ -147,6 +149,7 @@ class TargetModel(DiffusionModel):
         self.n_features_in_ = graph.num_features
         self._nodes_digest = nodes_digest(graph) if graph.features is None else None
         self._set_feature_names(graph.feature_names)
+        self.feature_encoder_ = graph.feature_encoder
         self.graph_ = graph
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
@@ -211,5 +214,6 @@ def read_model(kind: type[Model], content: dict[str, Any], tensors: dict[str, Ar
     model.search_ = content["search"]
     model.n_features_in_, model._nodes_digest = num_features, digest
     model._set_feature_names(names)
+    model.feature_encoder_ = read_encoder(content, names)
     model._set_content(content, tensors)
     return model

@@ -124,6 +124,7 @@ class Training:
             temperature=1.0,
             num_features=graph.num_features,
             feature_names=graph.feature_names,
+            feature_encoder=graph.feature_encoder,
             nodes_digest=nodes_digest(graph) if _knows_nodes(graph, model.channels) else None,
             validation_accuracy=None,
             validation_score=None,

@@ -34,7 +34,7 @@ from heatgraph.errors import (
 )
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._channels import DIRECTED, LINKS, Channels
-from heatgraph.learning._diffusion_model import DiffusionModel
+from heatgraph.learning._diffusion_model import DiffusionModel, resolve_scalings
 from heatgraph.learning._extensions import (
     read_extensions,
 )
@@ -59,7 +59,6 @@ from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning._training import Training
 from heatgraph.learning.explanation import Explanation, explain
 from heatgraph.learning.progress import Progress
-from heatgraph.learning.scaling import default_scaling
 
 Array = npt.NDArray[Any]
 
@@ -92,7 +91,8 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
     feature_scaling : {"auto", "none", "rows", "sqrt", "idf", "idf-sqrt", "standard"} *
         Preprocessing of features before they diffuse (`heatgraph.learning.scaling`), fitted to the
         training nodes alone. "auto" standardises, but scales words and counts (sparse features
-        >= 0) by row; if there is a search, it chooses between "sqrt" and "idf-sqrt".
+        >= 0) by row; if there is a search, it chooses between "sqrt" and "idf-sqrt". Features of
+        several kinds that `from_tables` encoded are scaled already, and stay as they are.
     solver : {"lbfgs", "adam"}
         "lbfgs" converges to the optimum; "adam" trains as the paper does.
     learning_rate : float *
@@ -177,6 +177,8 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
         Only if the graph names its features. Graphs to predict on must then have the same names.
+    feature_encoder_ : FeatureEncoder or None
+        How columns of a table became the features, if the graph was read from tables.
     graph_ : Graph
         The graph that was fitted; a loaded model has it only if it was saved with it.
     new_nodes_ : NewNodesReport
@@ -288,7 +290,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         """
         space = self._search_space()
         task, classes = self._task(graph, y, train, val, sample_weight)
-        space = space.resolve_scalings(default_scaling(graph.features, task.train))
+        space = resolve_scalings(space, graph, task.train)
         fitted = Training(self.get_params(deep=False)).run(task, space, classes, progress)
         self.graph_ = graph
         self._set_fitted(fitted)
@@ -586,6 +588,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         self.validation_score_ = fitted.validation_score
         self.n_features_in_ = fitted.num_features
         self._nodes_digest = fitted.nodes_digest
+        self.feature_encoder_ = fitted.feature_encoder
         self._set_feature_names(fitted.feature_names)
 
     def _scores(self, graph: Graph, nodes: Any) -> Array:
@@ -664,6 +667,7 @@ def to_fitted_model(classifier: DGCClassifier) -> FittedModel:
         temperature=classifier.temperature_,
         num_features=classifier.n_features_in_,
         feature_names=getattr(classifier, "feature_names_in_", None),
+        feature_encoder=getattr(classifier, "feature_encoder_", None),
         nodes_digest=classifier._nodes_digest,
         validation_accuracy=classifier.validation_accuracy_,
         validation_score=classifier.validation_score_,

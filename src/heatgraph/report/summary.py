@@ -47,6 +47,7 @@ def read_summary(result: ReadResult) -> dict[str, Any]:
             for key, choice in result.columns.items()
         },
         "features_from": result.features_origin,
+        "column_uses": [asdict(use) for use in result.uses],
         "remarks": result.notes,
     }
     if data.labels is not None and data.task != "classification":

@@ -95,8 +95,7 @@ def find_columns(
 
     A column that a model reads as a feature is not detected as anything else.
     """
-    features = _model_columns(options)
-    others = [name for name in names if name not in features]
+    others = [name for name in names if name not in options.model_columns]
     return {
         purpose: find_column(
             purpose,
@@ -107,11 +106,6 @@ def find_columns(
         )
         for purpose in purposes
     }
-
-
-def _model_columns(options: TableOptions) -> set[str]:
-    """Columns of the node table that a model reads as features; none if they have a table."""
-    return set(options.model_features or ()) if options.features is None else set()
 
 
 def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, ColumnChoice]:
@@ -126,7 +120,7 @@ def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, Col
     for purpose in ("label", "split"):
         if columns[purpose].name == columns["id"].name:
             columns[purpose] = _discard(columns[purpose], table, f"the id and the {purpose}")
-        if columns[purpose].name in _model_columns(options):
+        if columns[purpose].name in options.model_columns:
             raise InputError(
                 f"{table.name}: column {columns[purpose].name!r} is a feature of the model, and "
                 f"cannot be the {purpose}. Name another."

@@ -58,24 +58,32 @@ CSV = Dialect()
 
 
 def read_csv(
-    path: Path, text_columns: TextColumns, limit: float, dialect: Dialect = CSV
+    path: Path,
+    text_columns: TextColumns,
+    limit: float,
+    dialect: Dialect = CSV,
+    decimal: str | None = None,
 ) -> InputTable:
     """Read a file of at most `limit` bytes, uncompressed."""
     with path.open("rb") as file:
         start = file.read(len(GZIP_MAGIC))
         if start == GZIP_MAGIC:
-            return _parse(path, read_content(path, limit), text_columns, dialect)
+            return _parse(path, read_content(path, limit), text_columns, dialect, decimal)
         if path.stat().st_size > limit:
             raise too_large(path, limit)
         if not start:
             raise empty_file(path)
         # The map is closed when Arrow drops its last reference to it.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _parse(path, content, text_columns, dialect)
+    return _parse(path, content, text_columns, dialect, decimal)
 
 
 def _parse(
-    path: Path, content: bytes | mmap.mmap, text_columns: TextColumns, dialect: Dialect
+    path: Path,
+    content: bytes | mmap.mmap,
+    text_columns: TextColumns,
+    dialect: Dialect,
+    decimal: str | None,
 ) -> InputTable:
     check_encoding(path, content)
     if dialect.clean is not None:
@@ -103,6 +111,7 @@ def _parse(
         quoted_strings_can_be_null=True,
         true_values=["true", "True", "TRUE"],
         false_values=["false", "False", "FALSE"],
+        decimal_point=decimal or ".",
     )
     has_quotes = content.find(b'"') >= 0
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=has_quotes)

@@ -62,10 +62,10 @@ def open_edge_table(
         return read_graph_file(path, file_format, limit).edges, []
     text_columns = text_columns_for(("source", "target"), options, str(path))
     if file_format not in ("text", "svmlight"):
-        return read_table_file(path, text_columns, options.memory_bytes), []
+        return read_table_file(path, text_columns, options.memory_bytes, options.decimal), []
     notes: list[str] = []
     dialect = _find_dialect(path, start, ids, options, notes)
-    return csv_files.read_csv(path, text_columns, limit, dialect), notes
+    return csv_files.read_csv(path, text_columns, limit, dialect, options.decimal), notes
 
 
 def _adjacency_table(matrix: Any, name: str, ids: pa.ChunkedArray) -> InputTable:

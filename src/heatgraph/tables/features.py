@@ -1,12 +1,14 @@
-"""Read node features (n, d): from numeric or list columns, or from a feature table of their own.
+"""Read node features (n, d): from columns of the node table, from a feature table, or from both.
 
-A feature table has one row per nonzero value: node, feature, value.
+`heatgraph.encoding` turns columns of any ordinary type into numbers. A feature table has one row
+per nonzero value: node, feature, value.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from heatgraph.encoding.bags import unit_rows
+from heatgraph.encoding.block import Settings
+from heatgraph.encoding.column import Column, is_list
+from heatgraph.encoding.detection import Kind
+from heatgraph.encoding.encoder import (
+    MIN_SPARSE_COLUMNS,
+    MIN_SPARSE_SHARE,
+    FeatureEncoder,
+    detect_kinds,
+)
+from heatgraph.encoding.lists import looks_like_list
+from heatgraph.encoding.numbers import NumberEncoding
+from heatgraph.encoding.vectors import VectorEncoding
 from heatgraph.errors import InputError
+from heatgraph.tables.column_uses import LEFT_OUT, ColumnUse
 from heatgraph.tables.columns import (
     LABEL_LIKE_NAMES,
     ColumnChoice,
@@ -28,36 +44,29 @@ from heatgraph.tables.ids import find_ids, read_ids, read_node_positions
 from heatgraph.tables.input_table import InputTable, as_input_table, has_table_suffix, is_path
 from heatgraph.tables.matrix_features import is_feature_matrix, read_feature_matrix
 from heatgraph.tables.options import TableOptions
-from heatgraph.tables.values import (
-    first_value,
-    is_number,
-    is_numeric,
-    is_text,
-    read_numbers,
-    refuse_rows,
-    refuse_text,
-    to_numpy,
-)
+from heatgraph.tables.values import first_value, is_text, read_numbers
 
 Array = npt.NDArray[Any]
 
-# Non-negative features with at least this many columns and this share of zeros are taken for words
-# or counts, and stored sparse.
-MIN_SPARSE_COLUMNS, MIN_SPARSE_SHARE = 20, 0.8
-# A text column is taken for a faulty numeric one if most of its first values are numbers.
-NUM_VALUES_SAMPLED = 100
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|NaN|inf)"
-_LIST = rf"^\s*\[\s*({_NUMBER})(\s*[,;\s]\s*({_NUMBER}))*\s*\]\s*$"
+# Why a column is left out that would leak the label.
+LABEL_LIKE = "named like a label or a split"
 
 
 @dataclass(frozen=True)
 class Features:
-    """Features (n, d), dense or sparse, or None; their names, and where they were read from."""
+    """Features (n, d), dense or sparse, or None; their names, and where they were read from.
+
+    `uses` tell what became of the columns that are free for features. `notes` are worth a warning,
+    `remarks` are not.
+    """
 
     values: Any = None
     names: list[str] | None = None
     origin: str = ""
+    encoder: FeatureEncoder | None = None
+    uses: list[ColumnUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def read_features(
@@ -65,64 +74,257 @@ def read_features(
     columns: dict[str, ColumnChoice],
     ids: pa.ChunkedArray,
     options: TableOptions,
+    train: npt.NDArray[np.int64] | None = None,
 ) -> Features:
-    """Read the features that the options name; by default every numeric column not yet in use.
+    """Read the features that the options name; by default every column that can be one.
 
-    `columns` are those in use as id, label and split.
+    `columns` are those in use as id, label and split, and `train` the rows to learn encodings from,
+    by default all.
     """
-    given, model_features = options.features, options.model_features
+    train = np.arange(nodes.num_rows) if train is None else train
+    given = options.features
     if isinstance(given, str) and not given:
         return Features()
     if is_feature_matrix(given, nodes.column_names):
-        X, feature_names, origin, notes = read_feature_matrix(given, len(ids), nodes.name, options)
-        return Features(_dense_or_sparse(X), feature_names, origin, notes)
+        X, feature_names, origin, remarks = read_feature_matrix(
+            given, len(ids), nodes.name, options
+        )
+        use = ColumnUse(origin.split(",")[0], "feature matrix", "a row per node", X.shape[1])
+        return Features(_dense_or_sparse(X), feature_names, origin, uses=[use], remarks=remarks)
+    names, table = _split_given(given, nodes)
+    in_use = {choice.name for choice in columns.values() if choice.name is not None}
+    if options.model_features is not None:
+        if names:
+            raise InputError(
+                f"the features of a model are found by name in {nodes.name}, or in a feature table."
+                f" Got {given!r}, which is not the name of a table; leave it out."
+            )
+        return _read_model(options.model_features, table, nodes, in_use, ids, options)
+    if table is None:
+        return _fit_columns(names, nodes, in_use, train, _settings(options), options)
+    found = _read_feature_table(table, nodes, ids, options)
+    if names is None:
+        return found
+    settings = replace(_settings(options), scaled=True)
+    return _join(_fit_columns(names, nodes, in_use, train, settings, options), found)
+
+
+def _settings(options: TableOptions) -> Settings:
+    return Settings(options.missing, options.decimal)
+
+
+def _read_model(
+    model_features: list[str],
+    table: Any,
+    nodes: InputTable,
+    in_use: set[str],
+    ids: pa.ChunkedArray,
+    options: TableOptions,
+) -> Features:
+    """Read the features of a model: from columns, from a feature table, or from both."""
+    encoder = options.model_encoder
+    if encoder is None:
+        if table is None:
+            return _read_model_numbers(model_features, nodes)
+        return _read_feature_table(table, nodes, ids, options)
+    others = model_features[len(encoder.names) :]
+    if table is None or others:
+        found = _read_model_columns(encoder, nodes, in_use, options)
+        if not others:
+            return found
+        if table is None:
+            raise _missing_features(nodes, others)
+        options = replace(options, model_features=others)
+        return _join(found, _read_feature_table(table, nodes, ids, options))
+    # A model of plain numbers finds them in a table of their own too.
+    found = _read_feature_table(table, nodes, ids, options)
+    if encoder.settings.scaled:
+        raise InputError(
+            f"the model encodes columns of {nodes.name}, and reads no feature table. Leave it out."
+        )
+    return found if encoder.is_sparse else replace(found, values=found.values.toarray())
+
+
+def _split_given(given: Any, nodes: InputTable) -> tuple[list[Any] | None, Any]:
+    """The names of columns, None if none are given, and the feature table, None if none is."""
     if isinstance(given, np.ndarray) or type(given).__name__ == "Index":
         given = given.tolist()
-    if _is_feature_table(given, nodes):
-        return _read_feature_table(given, nodes, ids, options)
-    if model_features is not None and given is not None:
+    if given is None:
+        return None, None
+    if not isinstance(given, list | tuple):
+        given = [given]
+    tables = [entry for entry in given if _is_feature_table(entry, nodes)]
+    if len(tables) > 1:
         raise InputError(
-            f"the features of a model are found by name in {nodes.name}, or in a feature table. "
-            f"Got {given!r}, which is not the name of a table; leave it out."
+            f"features may name one feature table. Got {len(tables)}: {tables!r:.200}."
         )
-    in_use = {choice.name for choice in columns.values() if choice.name is not None}
-    notes = []
-    if model_features is not None:
-        names = _find_model_columns(model_features, nodes)
-    elif given is not None:
-        names = _find_named_columns(given, in_use, nodes)
-    else:
-        names, notes = _detect_columns(in_use, nodes)
-    if not names:
-        return Features(notes=notes)
-    X, feature_names = _read_columns(nodes, names)
-    if model_features is not None:
-        X = _reorder(X, feature_names, model_features, nodes)
-        feature_names = model_features
-    return Features(X, feature_names, _describe_origin(names, X, options), notes)
-
-
-def _describe_origin(names: list[str], X: Any, options: TableOptions) -> str:
-    origin = ", ".join(names[:4]) + ", ..." * (len(names) > 4)
-    if options.features is None:
-        origin += " (detected)" if options.model_features is None else " (the model's)"
-    if sp.issparse(X):
-        origin += f", {1 - X.nnz / np.prod(X.shape):.0%} zeros: read as words or counts"
-    return origin
+    names = [entry for entry in given if not any(entry is table for table in tables)]
+    return names if names or not tables else None, tables[0] if tables else None
 
 
 def _is_feature_table(given: Any, nodes: InputTable) -> bool:
-    if given is None or isinstance(given, list | tuple):
-        return False
     if isinstance(given, str):
         return given not in nodes.column_names and has_table_suffix(given)
-    return True
+    exports = ("__arrow_c_stream__", "__dataframe__")
+    return (
+        is_path(given)
+        or isinstance(given, Mapping | pa.Table)
+        or any(hasattr(given, how) for how in exports)
+    )
 
 
-def _find_named_columns(given: Any, in_use: set[str], nodes: InputTable) -> list[str]:
+def _fit_columns(
+    given: list[Any] | None,
+    nodes: InputTable,
+    in_use: set[str],
+    train: npt.NDArray[np.int64],
+    settings: Settings,
+    options: TableOptions,
+) -> Features:
+    """Fit an encoder to the columns given, or to all that are free, and encode them."""
+    left_out: dict[str, str] = {}
+    if given is None:
+        free = [name for name in nodes.column_names if name not in in_use]
+        for name in free:
+            if name in nodes.unnamed:
+                left_out[name] = "unnamed"
+            elif name.lower() in LABEL_LIKE_NAMES:
+                left_out[name] = LABEL_LIKE
+        names = [name for name in free if name not in left_out]
+    else:
+        names = _find_named_columns(given, in_use, nodes)
+    columns = [as_column(nodes, name) for name in names]
+    columns, kinds, failed = detect_kinds(columns, settings, is_named=given is not None)
+    encoder, more = FeatureEncoder.fit(columns, kinds, train, settings)
+    failed |= more
+    if given is not None and failed:
+        name, reason = next(iter(failed.items()))
+        raise InputError(
+            f"{nodes.name}: column {name!r} cannot be a feature: it is {reason}. Convert it, or "
+            "leave it out."
+        )
+    left_out |= failed
+    uses = [ColumnUse(name, LEFT_OUT, reason) for name, reason in left_out.items()]
+    notes = _left_out_notes(nodes, left_out)
+    # Whoever says that there is no label need not be warned of a column called so, and the index of
+    # a data frame has a warning of its own.
+    quiet = ["unnamed", *[LABEL_LIKE] * ("" in (options.label, options.split))]
+    remarks = [note for note in notes if any(f"({reason})" in note for reason in quiet)]
+    notes = [note for note in notes if note not in remarks]
+    if encoder is None:
+        return Features(uses=uses, notes=notes, remarks=remarks)
+    encoder, encoded = encoder.with_storage(columns)
+    return Features(
+        encoded.values,
+        encoder.names,
+        _describe_origin(encoder, encoded.values, "" if given is not None else " (detected)"),
+        encoder,
+        _encoded_uses(encoder) + uses,
+        notes + encoded.filled,
+        # Nodes that a model learns from need not have all the values of the others.
+        remarks + encoded.blank + encoded.unknown,
+    )
+
+
+def _read_model_columns(
+    encoder: FeatureEncoder, nodes: InputTable, in_use: set[str], options: TableOptions
+) -> Features:
+    """Encode the columns of a model as those that it was fitted to."""
+    missing = [name for name in encoder.columns if name not in nodes.column_names]
+    if missing:
+        raise _missing_features(nodes, missing)
+    if options.missing == "error":
+        encoder = replace(encoder, settings=replace(encoder.settings, missing="error"))
+    if options.decimal is not None:
+        encoder = replace(encoder, settings=replace(encoder.settings, decimal=options.decimal))
+    encoded = encoder.encode([as_column(nodes, name) for name in encoder.columns])
+    others = [name for name in nodes.column_names if name not in in_use | set(encoder.columns)]
+    uses = [ColumnUse(name, LEFT_OUT, "not a feature of the model") for name in others]
+    return Features(
+        encoded.values,
+        encoder.names,
+        _describe_origin(encoder, encoded.values, " (the model's)"),
+        encoder,
+        _encoded_uses(encoder) + uses,
+        encoded.filled + encoded.unknown,
+        encoded.blank,
+    )
+
+
+def _read_model_numbers(model_features: list[str], nodes: InputTable) -> Features:
+    """Read the features of a model without an encoder: numbers, or lists of them."""
+    columns = [as_column(nodes, name) for name in _find_model_columns(model_features, nodes)]
+    kinds: list[Kind] = [
+        VectorEncoding if _is_list(column) else NumberEncoding for column in columns
+    ]
+    settings = Settings(missing="error")
+    rows = np.arange(nodes.num_rows)
+    encoder, _ = FeatureEncoder.fit(columns, kinds, rows, settings)
+    assert encoder is not None
+    encoder, encoded = encoder.with_storage(columns)
+    X = _reorder(encoded.values, encoder.names, model_features, nodes)
+    origin = _describe_origin(encoder, X, " (the model's)")
+    return Features(X, model_features, origin, uses=_encoded_uses(encoder))
+
+
+def as_column(nodes: InputTable, name: str) -> Column:
+    """A column of a table for an encoder."""
+    is_categorical = pa.types.is_dictionary(nodes.arrow.column(name).type)
+    return Column(name, nodes.column(name), nodes.name, nodes.locate, bool(is_categorical))
+
+
+def _encoded_uses(encoder: FeatureEncoder) -> list[ColumnUse]:
+    return [
+        ColumnUse(encoding.column, encoding.kind, encoding.description, len(encoding.names))
+        for encoding in encoder.encodings
+    ]
+
+
+def _left_out_notes(nodes: InputTable, left_out: dict[str, str]) -> list[str]:
+    """A note for each reason, with the columns that were left out for it."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [
+        f"{nodes.name}: not used ({reason}): {format_names(names)}"
+        for reason, names in by_reason.items()
+    ]
+
+
+def _describe_origin(encoder: FeatureEncoder, X: Any, how: str) -> str:
+    names = encoder.columns
+    origin = ", ".join(names[:4]) + ", ..." * (len(names) > 4) + how
+    if sp.issparse(X):
+        what = "" if encoder.settings.scaled else ": read as words or counts"
+        origin += f", {1 - X.nnz / np.prod(X.shape):.0%} zeros{what}"
+    return origin
+
+
+def _join(columns: Features, table: Features) -> Features:
+    """Features of columns and, beside them, those of a feature table, with rows of unit length."""
+    assert columns.names is not None
+    assert table.names is not None
+    repeated = set(columns.names) & set(table.names)
+    if repeated:
+        raise InputError(
+            f"a column and the feature table both have a feature called {min(repeated)!r}. Rename "
+            "one of them."
+        )
+    X = sp.hstack([sp.csr_array(columns.values), unit_rows(table.values)], format="csr")
+    return Features(
+        X,
+        columns.names + table.names,
+        f"{columns.origin}; {table.origin}",
+        columns.encoder,
+        columns.uses + table.uses,
+        columns.notes,
+        columns.remarks + table.remarks,
+    )
+
+
+def _find_named_columns(given: list[Any], in_use: set[str], nodes: InputTable) -> list[str]:
     """Columns by the names and patterns that the user gives."""
-    patterns = [given] if isinstance(given, str) else list(given)
-    for name in patterns:
+    for name in given:
         if not isinstance(name, str):
             raise InputError(
                 f"features must be column names, or a table. Got {name!r} among the names."
@@ -133,7 +335,7 @@ def _find_named_columns(given: Any, in_use: set[str], nodes: InputTable) -> list
                 "feature as well. Leave it out."
             )
     names = [name for name in nodes.column_names if name not in in_use]
-    return match_columns(patterns, names, nodes.name)
+    return match_columns(given, names, nodes.name)
 
 
 def _find_model_columns(model_features: list[str], nodes: InputTable) -> list[str]:
@@ -145,145 +347,22 @@ def _find_model_columns(model_features: list[str], nodes: InputTable) -> list[st
     }
     missing = [first for column, first in reversed(first_features.items()) if column not in names]
     if missing:
-        raise InputError(
-            f"{nodes.name} lacks features that the model was fitted with: "
-            f"{format_names(missing, 4)}. If they are in a table of their own, name it as the "
-            "features."
-        )
+        raise _missing_features(nodes, missing)
     return list(reversed(first_features))
 
 
-def _detect_columns(in_use: set[str], nodes: InputTable) -> tuple[list[str], list[str]]:
-    """Every numeric or list column that is free, and notes on the columns left out."""
-    free = [name for name in nodes.column_names if name not in in_use]
-    label_like = {name for name in free if name.lower() in LABEL_LIKE_NAMES}
-    candidates = [name for name in free if name not in nodes.unnamed | label_like]
-    names = [name for name in candidates if _is_list(nodes, name) or _is_numeric(nodes, name)]
-    not_numeric = set(candidates) - set(names)
-    notes = []
-    for left_out, reason in (
-        (not_numeric, "not numeric"),
-        (nodes.unnamed, "unnamed"),
-        (label_like, "named like a label or a split"),
-    ):
-        unused = [name for name in free if name in left_out]
-        if unused:
-            notes.append(f"{nodes.name}: not used ({reason}): {format_names(unused)}")
-    return names, notes
+def _missing_features(nodes: InputTable, names: list[str]) -> InputError:
+    return InputError(
+        f"{nodes.name} lacks features that the model was fitted with: {format_names(names, 4)}. If "
+        "they are in a table of their own, name it as the features."
+    )
 
 
-def _is_list(table: InputTable, name: str) -> bool:
+def _is_list(column: Column) -> bool:
     """Whether a column holds lists, or text that looks like them."""
-    column = table.column(name)
-    kinds = (
-        pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list,
-        pa.types.is_list_view, pa.types.is_large_list_view,
-    )  # fmt: skip
-    if any(is_kind(column.type) for is_kind in kinds):
-        return True
-    return is_text(column.type) and first_value(column).startswith("[")
-
-
-def _is_numeric(table: InputTable, name: str) -> bool:
-    """Whether a column is numeric; one that is mostly numbers, but not all, is an error."""
-    column = table.column(name)
-    if is_text(column.type):
-        sample = column.drop_null()[:NUM_VALUES_SAMPLED].to_pylist()
-        if 2 * sum(map(is_number, sample)) > len(sample):
-            refuse_text(table, name, column)
-    return is_numeric(column.type)
-
-
-def _read_columns(table: InputTable, names: list[str]) -> tuple[Any, list[str]]:
-    """Features of numeric columns, then those of list columns, with their names."""
-    lists = [name for name in names if _is_list(table, name)]
-    numeric = [name for name in names if name not in lists]
-    blocks = [_read_numeric_columns(table, numeric)] if numeric else []
-    feature_names = list(numeric)
-    for name in lists:
-        blocks.append(_read_list_column(table, name))
-        feature_names += [f"{name}[{at}]" for at in range(blocks[-1].shape[1])]
-    if len(blocks) == 1:
-        return blocks[0], feature_names
-    if any(sp.issparse(block) for block in blocks):
-        return sp.hstack(blocks, format="csr"), feature_names
-    return np.hstack(blocks), feature_names
-
-
-def _read_numeric_columns(table: InputTable, names: list[str]) -> Any:
-    """One feature per column, as a matrix (n, d)."""
-    # Filled row by row and transposed once: writing columns of a row-major matrix takes four times
-    # as long.
-    transposed = np.empty((len(names), table.num_rows), dtype=np.float32)
-    for at, name in enumerate(names):
-        transposed[at] = _check_float32(table, name, read_numbers(table, name))
-    return _sparse_if_counts(np.ascontiguousarray(transposed.T))
-
-
-def _read_list_column(table: InputTable, name: str) -> Any:
-    """One list of numbers per node, all of length d, as a matrix (n, d)."""
-    column = table.column(name)
-    if is_text(column.type):
-        column = _parse_lists(table, name, column.cast(pa.string()).combine_chunks())
-    refuse_rows(table, pc.is_null(column), f"column {name!r} is blank", "Fill it in.")
-    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-    d = int(lengths[0]) if len(lengths) else 0
-    different = lengths != d
-    if different.any():
-        row = int(different.argmax())
-        raise InputError(
-            f"{table.locate(row)}: the list in column {name!r} has {lengths[row]} numbers, and the "
-            f"first has {d} ({different.sum():,} such rows in all). All must have the same length."
-        )
-    if d == 0:
-        raise InputError(f"{table.name}: the lists in column {name!r} are empty.")
-    values = pc.list_flatten(column)
-    if not is_numeric(values.type):
-        raise InputError(
-            f"{table.name}: the lists in column {name!r} must be numeric, and hold {values.type}."
-        )
-    flat = to_numpy(values.cast(pa.float64(), safe=False)).astype(np.float64)
-    X = _check_float32(table, name, flat.reshape(-1, d))
-    return _sparse_if_counts(X.astype(np.float32))
-
-
-def _parse_lists(table: InputTable, name: str, texts: pa.StringArray) -> pa.ListArray:
-    """Parse lists that are written as text, such as "[0.5, 1]"."""
-    lists = pc.match_substring_regex(texts, _LIST)
-    refuse_rows(
-        table, pc.invert(lists), f"column {name!r} is not a list of numbers such as [0.5, 1]",
-        "Correct it.",
-    )  # fmt: skip
-    parts = pc.split_pattern_regex(pc.utf8_trim(texts, "[] \t\r\n"), r"\s*[,;\s]\s*")
-    values = pc.list_flatten(parts).cast(pa.float64())
-    return pa.ListArray.from_arrays(parts.offsets, values, mask=pc.is_null(parts))
-
-
-def _check_float32(table: InputTable, name: str, values: Array) -> Array:
-    """Refuse values, of shape (n,) or (n, d), that are not finite in float32."""
-    bad = ~(np.abs(values) <= np.finfo(np.float32).max)
-    if bad.any():
-        first = np.unravel_index(bad.argmax(), bad.shape)
-        raise InputError(
-            f"{table.locate(int(first[0]))}: column {name!r} is {values[first]:g} "
-            f"({bad.sum():,} such values in all). Features must be finite, and below 3.4e38: "
-            "correct it, or drop the row or column."
-        )
-    return values
-
-
-def _sparse_if_counts(X: Array) -> Any:
-    if X.shape[1] < MIN_SPARSE_COLUMNS or np.count_nonzero(X) > (1 - MIN_SPARSE_SHARE) * X.size:
-        return X
-    return X if (X < 0).any() else sp.csr_array(X)
-
-
-def _dense_or_sparse(X: Any) -> Any:
-    """A matrix stored by what it holds, however its file stores it."""
-    if not sp.issparse(X):
-        return _sparse_if_counts(X)
-    is_full = X.nnz > (1 - MIN_SPARSE_SHARE) * np.prod(X.shape)
-    return X.toarray() if is_full or X.shape[1] < MIN_SPARSE_COLUMNS else X
+    return is_list(column.kind) or (
+        is_text(column.kind) and looks_like_list(first_value(column.values))
+    )
 
 
 def _reorder(X: Any, names: list[str], model_features: list[str], nodes: InputTable) -> Any:
@@ -297,6 +376,30 @@ def _reorder(X: Any, names: list[str], model_features: list[str], nodes: InputTa
         )
     position = {name: at for at, name in enumerate(names)}
     return X[:, [position[name] for name in model_features]]
+
+
+def _dense_or_sparse(X: Any) -> Any:
+    """A matrix stored by what it holds, however its file stores it."""
+    nonzero = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    is_counts = X.shape[1] >= MIN_SPARSE_COLUMNS and nonzero <= (1 - MIN_SPARSE_SHARE) * np.prod(
+        X.shape
+    )
+    if sp.issparse(X):
+        return X if is_counts else X.toarray()
+    return sp.csr_array(X) if is_counts and not (X < 0).any() else X
+
+
+def _check_float32(table: InputTable, name: str, values: Array) -> Array:
+    """Refuse values (n,) of a feature table that are not finite in float32."""
+    bad = ~(np.abs(values) <= np.finfo(np.float32).max)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"{table.locate(row)}: column {name!r} is {values[row]:g} "
+            f"({bad.sum():,} such values in all). Features must be finite, and below 3.4e38: "
+            "correct it, or drop the row or column."
+        )
+    return values
 
 
 def _find_feature_table_columns(names: list[str], table: str) -> list[str | None]:
@@ -316,6 +419,7 @@ def _read_feature_table(
                 name or "" for name in _find_feature_table_columns(names, str(given))[:2]
             ],
             options.memory_bytes,
+            options.decimal,
         )
     else:
         table = as_input_table(given, "features")
@@ -347,4 +451,6 @@ def _read_feature_table(
     X = sp.csr_array((values, (rows, columns.to_numpy())), shape=(len(ids), len(names)))
     if X.nnz < len(values):
         notes.append(f"{table.name}: {len(values) - X.nnz:,} repeated entries were summed")
-    return Features(X, names, f"{table.name} ({node}, {feature}, {value or 'all 1'})", notes)
+    use = ColumnUse(table.name, "feature table", "a row per node and feature", len(names))
+    origin = f"{table.name} ({node}, {feature}, {value or 'all 1'})"
+    return Features(X, names, origin, uses=[use], remarks=notes)

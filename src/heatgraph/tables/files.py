@@ -36,10 +36,12 @@ def open_table(
     if not is_path(obj):
         return as_input_table(obj, name)
     text_columns = text_columns_for(text_purposes, options, str(obj))
-    return read_table_file(obj, text_columns, options.memory_bytes)
+    return read_table_file(obj, text_columns, options.memory_bytes, options.decimal)
 
 
-def read_table_file(path: str | Path, text_columns: TextColumns, memory: float) -> InputTable:
+def read_table_file(
+    path: str | Path, text_columns: TextColumns, memory: float, decimal: str | None = None
+) -> InputTable:
     """Read a file within a memory budget in bytes; CSV has no types, so see `TextColumns`."""
     path = Path(path)
     start = read_start(path)
@@ -63,7 +65,7 @@ def read_table_file(path: str | Path, text_columns: TextColumns, memory: float) 
             f"{path} is {TITLES[file_format]}, where a table with named columns is expected. A "
             "matrix of features is named by --features, and an adjacency matrix as the edges."
         )
-    return csv_files.read_csv(path, text_columns, limit)
+    return csv_files.read_csv(path, text_columns, limit, decimal=decimal)
 
 
 def text_columns_for(purposes: Sequence[str], options: TableOptions, name: str) -> TextColumns:
@@ -71,6 +73,10 @@ def text_columns_for(purposes: Sequence[str], options: TableOptions, name: str) 
 
     def text_columns(names: list[str]) -> list[str]:
         choices = find_columns(purposes, options, names, name).values()
-        return list(dict.fromkeys(choice.name for choice in choices if choice.name is not None))
+        chosen = [choice.name for choice in choices if choice.name is not None]
+        if "id" in purposes and options.model_encoder is not None:
+            # Otherwise the category 007 of a model would be read as the number 7.
+            chosen += [text for text in options.model_encoder.text_columns if text in names]
+        return list(dict.fromkeys(chosen))
 
     return text_columns

@@ -8,14 +8,17 @@ features may come in a table of their own, with one row per nonzero value: node,
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset, labelled_nodes
+from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError, TableWarning, warn
+from heatgraph.tables.column_uses import ColumnUse
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
 from heatgraph.tables.directions import Directions
 from heatgraph.tables.edges import read_edges
@@ -25,11 +28,14 @@ from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
 from heatgraph.tables.labels import read_split
 from heatgraph.tables.options import (
     NODE_COLUMNS,
+    Decimal,
     Directed,
     Duplicates,
+    Missing,
     TableOptions,
     Task,
     UnknownEdges,
+    model_options,
 )
 from heatgraph.tables.targets import TargetColumn, read_targets
 from heatgraph.tables.unused_columns import unused_index
@@ -41,7 +47,8 @@ class ReadResult:
 
     `columns` are the columns in use by purpose, `features_origin` says where the features were
     read from, and `notes` list what was left out or merged; `losses` are those among them of which
-    a caller in Python is warned. Data that are no tables have no columns and no number of rows.
+    a caller in Python is warned. `uses` tell what became of each column of the node table. Data
+    that are no tables have no columns and no number of rows.
     """
 
     dataset: Dataset
@@ -51,6 +58,7 @@ class ReadResult:
     directions: Directions | None = None
     notes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
+    uses: list[ColumnUse] = field(default_factory=list)
 
     @property
     def id_column(self) -> str:
@@ -75,6 +83,9 @@ def from_tables(
     unknown_edges: UnknownEdges = "error",
     memory_budget: Any = None,
     task: Task = "classification",
+    missing: Missing = "indicator",
+    decimal: Decimal | None = None,
+    model: Any = None,
 ) -> Dataset:
     """Read a graph with labels from a node table and an edge table.
 
@@ -95,10 +106,12 @@ def from_tables(
     split : str, optional
         Column with "train", "val", "test", or blank. "" reads none.
     features : str, list of str, table or matrix, optional
-        Columns with features, by name or pattern (``"word_*"``); one column of lists; a table of
-        node, feature, value for sparse features; or a matrix of NumPy or SciPy, or the file of one,
-        whose row i is row i of `nodes`. By default every numeric column that is not in use. ""
-        reads none.
+        Columns with features, by name or pattern (``"word_*"``); a table of node, feature, value
+        for sparse features; a list of names and such a table; or a matrix of NumPy or SciPy, or the
+        file of one, whose row i is row i of `nodes`. By default every column that is not in use,
+        except for ids, constants and the like. "" reads none. Numbers, categories, text, dates and
+        lists become features as docs/features.md describes; what this learns, it learns from the
+        training nodes (those of the split, else all that are labelled).
     source, target, weight : str, optional
         Columns of `edges`.
     directed : {"max", "sum", "keep", "refuse"}
@@ -117,11 +130,24 @@ def from_tables(
     task : {"classification", "multilabel", "regression", "auto"}
         What the column of labels holds: one label per node, a list of labels, or a number. "auto"
         decides by the values; `Dataset.task` says how.
+    missing : {"indicator", "mean", "error"}
+        What becomes of missing numbers and dates: the mean of the training nodes and a further
+        feature that marks them, the mean alone, or an error.
+    decimal : {".", ","}, optional
+        The mark between a number and its fraction. If given, numbers may also have the other mark,
+        a blank, an apostrophe or an underscore between groups of digits.
+    model : DGCClassifier, optional
+        A fitted model: the tables are read to be labelled by it, with the features that it needs.
 
     Returns
     -------
     Dataset
-        Its graph has the node ids and the feature names.
+        Its graph has the node ids, the feature names, and the `FeatureEncoder` that made them.
+
+    Warns
+    -----
+    TableWarning
+        If columns are left out, values filled in, or values unknown to the encoder.
 
     Examples
     --------
@@ -146,7 +172,11 @@ def from_tables(
         unknown_edges=unknown_edges,
         memory_budget=memory_budget,
         task=task,
+        missing=missing,
+        decimal=decimal,
     )
+    if model is not None:
+        options = replace(options, **model_options(model, directed))
     result = read_tables(nodes, edges, options)
     for loss in result.losses:
         warn(f"{loss}.", TableWarning)
@@ -166,20 +196,26 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         future = pool.submit(
             read_edges, edges, ids, describe_id_table(table, columns["id"]), options
         )
-        features = read_features(table, columns, ids, options)
         label, split = columns["label"].name, columns["split"].name
         target, known = TargetColumn(), None
         if label is not None:
             target = read_targets(table, label, options.task, options.unlabelled_texts)
             known = labelled_nodes(target.values, target.task)
         splits = {} if split is None else {split: read_split(table, split, known)}
+        train = _training_nodes(table.num_rows, known, splits)
+        features = read_features(table, columns, ids, options, train)
     edge_part = future.result()
     graph = edge_part.graph
     if features.values is not None:
         X = _append_zero_rows(features.values, graph.num_nodes)
-        graph = graph.with_features(X, features.names)
+        graph = graph.with_features(X, features.names, features.encoder)
     labels = None if known is None else _append_unlabelled(target, graph.num_nodes)
-    losses = unused_index(table, columns) + edge_part.losses
+    uses = [
+        ColumnUse(choice.name, purpose, purpose)
+        for purpose, choice in columns.items()
+        if choice.name is not None
+    ]
+    losses = features.notes + unused_index(table, columns) + edge_part.losses
     columns |= edge_part.columns
     return ReadResult(
         Dataset(table.name, graph, labels, splits, task=target.task),
@@ -187,8 +223,9 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         features.origin,
         edge_part.num_rows,
         edge_part.directions,
-        features.notes + target.notes + edge_part.notes + losses,
+        features.remarks + target.notes + edge_part.notes + losses,
         losses,
+        uses + features.uses,
     )
 
 
@@ -210,3 +247,17 @@ def _append_zero_rows(X: Any, num_rows: int) -> Any:
     if sp.issparse(X):
         return sp.vstack([X, sp.csr_array((added, X.shape[1]), dtype=X.dtype)], format="csr")
     return np.vstack([X, np.zeros((added, X.shape[1]), dtype=X.dtype)])
+
+
+def _training_nodes(
+    num_nodes: int, known: npt.NDArray[np.bool_] | None, splits: dict[str, Split]
+) -> npt.NDArray[np.int64]:
+    """Nodes that encodings are learned from: those to train on, or all without labels.
+
+    `known` (n,) tells which nodes have a label.
+    """
+    nodes = np.arange(num_nodes) if known is None else np.flatnonzero(known)
+    for split in splits.values():
+        held_out = np.union1d(split.val, split.test)
+        nodes = split.train if len(split.train) else np.setdiff1d(nodes, held_out)
+    return nodes if len(nodes) else np.arange(num_nodes)

@@ -102,5 +102,5 @@ def read_new_node_tables(
         edges=pairs,
         weight=None if part.graph.weights is None else upper.data,
         num_edge_rows=part.num_rows,
-        notes=features.notes + part.notes + part.losses,
+        notes=features.notes + features.remarks + part.notes + part.losses,
     )

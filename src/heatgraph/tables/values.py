@@ -9,6 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heatgraph.encoding.column import first_value as first_value
+from heatgraph.encoding.column import is_numeric as is_numeric
+from heatgraph.encoding.column import is_text as is_text
 from heatgraph.errors import InputError
 from heatgraph.tables.input_table import InputTable
 
@@ -64,12 +67,6 @@ def to_numpy(column: pa.ChunkedArray) -> Array:
     return values
 
 
-def first_value(column: Any) -> str:
-    """The first value that is not missing, as text; "" if all are."""
-    present = column.drop_null()
-    return str(present[0].as_py()).strip() if len(present) else ""
-
-
 def is_number(text: str) -> bool:
     """Whether a text parses as a number."""
     try:
@@ -77,14 +74,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_numeric(kind: pa.DataType) -> bool:
-    """Whether an Arrow type converts to float64."""
-    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal
-    return any(is_kind(kind) for is_kind in kinds)
