@@ -167,12 +167,14 @@ class TestLists:
             features_of(pa.array([[], []], pa.list_(pa.float32())))
 
     def test_lists_of_other_types(self):
-        with pytest.raises(InputError, match="lists in column 'x' must be numeric, and hold list<"):
+        with pytest.raises(InputError, match="in column 'x' must hold numbers, and hold list<"):
             features_of([[[1.0]], [[2.0]]])
         with pytest.raises(
-            InputError, match="lists in column 'x' must be numeric, and hold string"
+            InputError, match=r"must hold numbers, and hold string \(such as \['u', 'v'\]\)"
         ):
-            features_of([["u"], ["v"]])
+            features_of([["u", "v"], ["w"]])
+        with pytest.raises(InputError, match=r"hold string \(such as .{60}\.\.\.\)\. Leave"):
+            features_of([["a word"] * 100] * 2)
 
     @pytest.mark.parametrize(
         "column",

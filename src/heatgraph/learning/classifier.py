@@ -24,11 +24,13 @@ import scipy.special
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph._arguments import positive_integer
+from heatgraph._arguments import positive_integer, short_repr
 from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.diffusion import check_engine, diffuse
 from heatgraph.errors import (
+    FeatureNamesWarning,
     InputError,
+    OneClassWarning,
     ShiftWarning,
     StabilityWarning,
     warn,
@@ -69,6 +71,8 @@ Array = npt.NDArray[Any]
 # The kind of content that a model file declares in its header.
 KIND = "DGCClassifier"
 FINAL_FITS = ("train", "train+val")
+# On fewer nodes, predictions of a single class are nothing to warn of.
+MIN_NODES_TO_JUDGE = 30
 LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list without 'channels'."
 
 _NEW_NODE_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
@@ -179,7 +183,7 @@ class DGCClassifier(NodeClassifier):
     final_fit_nodes_ : int
         Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
-        Only if the graph names its features. Graphs to predict on must then have the same names.
+        Only if the graph names its features. Those of graphs to predict on are then found by name.
     graph_ : Graph
         The graph that was fitted; a loaded model has it only if it was saved with it.
     new_nodes_ : NewNodesReport
@@ -318,7 +322,9 @@ class DGCClassifier(NodeClassifier):
         (node,) = node_indices([node], graph.num_nodes, "node")
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
-            raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
+            raise InputError(
+                f"label must be one of the classes {classes}. Got {short_repr(label)}."
+            )
         bias = self.intercept_.astype(np.float64)
         terms, scores = [], bias
         for diffused, coef in self._terms(graph):
@@ -514,7 +520,7 @@ class DGCClassifier(NodeClassifier):
             learning_rate=self.learning_rate,
         )
         # L-BFGS has no learning rate to choose.
-        if self.solver != "adam":
+        if not (isinstance(self.solver, str) and self.solver == "adam"):
             return replace(space, learning_rates=space.learning_rates[:1])
         return space
 
@@ -523,13 +529,17 @@ class DGCClassifier(NodeClassifier):
     ) -> tuple[NodeClassificationTask, Array]:
         """Validate the arguments of `fit` and all parameters before any work is done."""
         check_graph(graph)
-        if self.solver not in ("lbfgs", "adam"):
-            raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
-        if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
-            raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
-        if self.final_fit not in FINAL_FITS:
+        if not isinstance(self.solver, str) or self.solver not in ("lbfgs", "adam"):
+            raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {short_repr(self.solver)}.")
+        if not isinstance(self.calibrate, bool | np.bool_) and not (
+            isinstance(self.calibrate, str) and self.calibrate == "auto"
+        ):
+            raise InputError(
+                f"calibrate must be True, False or 'auto'. Got {short_repr(self.calibrate)}."
+            )
+        if not isinstance(self.final_fit, str) or self.final_fit not in FINAL_FITS:
             listed = " or ".join(map(repr, FINAL_FITS))
-            raise InputError(f"final_fit must be {listed}. Got {self.final_fit!r}.")
+            raise InputError(f"final_fit must be {listed}. Got {short_repr(self.final_fit)}.")
         names = read_extensions(self.extensions)
         if names and self.extensions != "auto" and self.solver != "lbfgs":
             raise InputError("extensions need solver='lbfgs'. Got solver='adam'.")
@@ -615,7 +625,22 @@ class DGCClassifier(NodeClassifier):
             for name, coef in self.channel_coefs_.items():
                 columns = coef.T if name in LINKS else self._undiffused(graph, coef)
                 scores += channels.apply(name, columns)
+        self._warn_of_one_class(graph, scores)
         return scores if nodes is None else scores[nodes]
+
+    def _warn_of_one_class(self, graph: Graph, scores: Array) -> None:
+        """Warn if all nodes of the fitted graph, which has several classes, are predicted alike."""
+        if graph is not getattr(self, "graph_", None) or graph.num_nodes < MIN_NODES_TO_JUDGE:
+            return
+        best = scores.argmax(axis=1)
+        if (best == best[0]).all():
+            label = self.classes_.tolist()[int(best[0])]
+            warn(
+                f"all {graph.num_nodes:,} nodes are predicted as {label!r}, one of "
+                f"{len(self.classes_):,} classes: nothing was found that tells them apart, or the "
+                "others have too few labels. Add labels of them, or try class_weight='balanced'.",
+                OneClassWarning,
+            )
 
     def _warn_of_shift(self, graph: Graph, undiffused: Array, diffused: Array) -> None:
         """Warn if a graph differs from the one that was fitted."""
@@ -655,15 +680,11 @@ class DGCClassifier(NodeClassifier):
 
     def _graph_to_label(self, graph: Graph | None) -> Graph:
         """The graph to predict on, after a check of its features or, without any, of its nodes."""
+        check_is_fitted(self)
+        if graph is not None and graph is not getattr(self, "graph_", None):
+            check_graph(graph)
+            graph = self._align_features(graph)
         graph = super()._graph_to_label(graph)
-        names = getattr(self, "feature_names_in_", None)
-        if names and graph.feature_names and names != graph.feature_names:
-            pairs = zip(names, graph.feature_names, strict=True)
-            at, (ours, theirs) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
-            raise InputError(
-                "the graph's features must be those that the model was fitted with, in their "
-                f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
-            )
         if self.reads_directions and graph.directed_adjacency is None:
             listed = ", ".join(name for name in self.channel_coefs_ if name in DIRECTED)
             raise InputError(
@@ -678,6 +699,31 @@ class DGCClassifier(NodeClassifier):
             num_nodes = self.channel_coefs_[links.pop()].shape[1]
             self._check_nodes(graph, num_nodes, "with channels of links", LINKS_REMEDY)
         return graph
+
+    def _align_features(self, graph: Graph) -> Graph:
+        """The graph with the features that the model has, by name and in the model's order."""
+        names = getattr(self, "feature_names_in_", None)
+        if not graph.feature_names or names == graph.feature_names:
+            return graph
+        if names is None:
+            if graph.num_features == self.n_features_in_:
+                warn(
+                    "the model was fitted with features without names, so those of the graph are "
+                    f"taken in their order: {graph.feature_names[0]!r} for the first. Check that "
+                    "it is the same.",
+                    FeatureNamesWarning,
+                )
+            return graph
+        position = {name: at for at, name in enumerate(graph.feature_names)}
+        missing = [name for name in names if name not in position]
+        if missing:
+            raise InputError(
+                f"the graph lacks {len(missing):,} of the {len(names):,} features that the model "
+                f"was fitted with, the first of them {missing[0]!r}. It has "
+                f"{graph.num_features:,}, the first of them {graph.feature_names[0]!r}."
+            )
+        order = [position[name] for name in names]
+        return graph.with_features(graph.features[:, order], names)
 
     def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:
         found = f"one of {graph.num_nodes:,} nodes"

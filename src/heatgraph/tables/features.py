@@ -225,6 +225,11 @@ def _read_list_column(table: InputTable, name: str) -> Any:
     column = table.column(name)
     if is_text(column.type):
         column = _parse_lists(table, name, column.cast(pa.string()).combine_chunks())
+    if not is_numeric(column.type.value_type):
+        raise InputError(
+            f"{table.name}: the lists in column {name!r} must hold numbers, and hold "
+            f"{column.type.value_type} (such as {first_value(column)}). Leave the column out."
+        )
     refuse_rows(table, pc.is_null(column), f"column {name!r} is blank", "Fill it in.")
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     d = int(lengths[0]) if len(lengths) else 0
@@ -238,10 +243,6 @@ def _read_list_column(table: InputTable, name: str) -> Any:
     if d == 0:
         raise InputError(f"{table.name}: the lists in column {name!r} are empty.")
     values = pc.list_flatten(column)
-    if not is_numeric(values.type):
-        raise InputError(
-            f"{table.name}: the lists in column {name!r} must be numeric, and hold {values.type}."
-        )
     flat = to_numpy(values.cast(pa.float64(), safe=False)).astype(np.float64)
     X = _check_float32(table, name, flat.reshape(-1, d))
     return _sparse_if_counts(X.astype(np.float32))

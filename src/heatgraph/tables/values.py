@@ -14,6 +14,9 @@ from heatgraph.tables.input_table import InputTable
 
 Array = npt.NDArray[Any]
 
+# Characters of a value that a message shows.
+LONGEST_SHOWN = 60
+
 
 def read_numbers(table: InputTable, name: str) -> Array:
     """A column as float64 without missing values."""
@@ -65,9 +68,10 @@ def to_numpy(column: pa.ChunkedArray) -> Array:
 
 
 def first_value(column: Any) -> str:
-    """The first value that is not missing, as text; "" if all are."""
+    """The first value that is not missing, as text that is cut if it is long; "" if all are."""
     present = column.drop_null()
-    return str(present[0].as_py()).strip() if len(present) else ""
+    text = str(present[0].as_py()).strip() if len(present) else ""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def is_number(text: str) -> bool:
