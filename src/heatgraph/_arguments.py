@@ -97,10 +97,24 @@ def memory_owners(array: Any) -> Iterator[Any]:
         array = getattr(array, "base", None)
 
 
+def short_repr(value: object) -> str:
+    """The repr of a value on one line, cut after 80 characters, for an error message.
+
+    Examples
+    --------
+    >>> short_repr(np.arange(3)), len(short_repr(list(range(1000))))
+    ('array([0, 1, 2])', 80)
+    """
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return "a huge number"  # repr refuses integers of more than 4300 digits
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def positive_integer(value: Any, name: str) -> int:
     """Convert an integer >= 1, such as a count, to int."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be an integer >= 1. Got {value!r}.")
+        raise InputError(f"{name} must be an integer >= 1. Got {short_repr(value)}.")
     return int(value)
 
 
@@ -116,7 +130,7 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
     except TypeError:
         read = np.dtype(object)
     if read not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InputError(f"dtype must be float32 or float64. Got {dtype!r}.")
+        raise InputError(f"dtype must be float32 or float64. Got {short_repr(dtype)}.")
     return read
 
 

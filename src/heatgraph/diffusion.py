@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph._arguments import working_dtype
+from heatgraph._arguments import short_repr, working_dtype
 from heatgraph._engine.checkpoint import Checkpoint, check_path
 from heatgraph._engine.memory_estimate import GraphSizes, Request
 from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
@@ -356,16 +356,18 @@ def _prepare(
     if not scheme_list or not all(isinstance(scheme, Scheme) for scheme in scheme_list):
         raise InputError(
             "schemes must be a list of scheme objects, such as [Heat(1.0), Euler(5.3, 250)]. "
-            f"Got {schemes!r}."
+            f"Got {short_repr(schemes)}."
         )
     if method not in ("auto", "chebyshev", "steps"):
-        raise InputError(f"method must be 'auto', 'chebyshev' or 'steps'. Got {method!r}.")
+        raise InputError(
+            f"method must be 'auto', 'chebyshev' or 'steps'. Got {short_repr(method)}."
+        )
     if not isinstance(self_loops, bool | np.bool_):
-        raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
+        raise InputError(f"self_loops must be True or False. Got {short_repr(self_loops)}.")
     if isinstance(out, str | Path):
         check_path(out, graph.features)
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
-        raise InputError(f"reorder must be True, False or None. Got {reorder!r}.")
+        raise InputError(f"reorder must be True, False or None. Got {short_repr(reorder)}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
     working_dtype = working_precision(scheme_list, dtype)
     if rows is not None:
@@ -402,7 +404,9 @@ def check_engine(
 ) -> tuple[np.dtype[Any], float, int]:
     """Check the engine's arguments; return the precision, the budget in bytes and the threads."""
     if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= float(tol) < 1:
-        raise InputError(f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {tol!r}.")
+        raise InputError(
+            f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {short_repr(tol)}."
+        )
     return working_dtype(dtype), memory_budget_bytes(memory_budget), thread_count(n_threads)
 
 

@@ -56,6 +56,14 @@ class TableWarning(HeatgraphWarning):
     """Part of a table was not used, merged or filled in, or is unknown to a model."""
 
 
+class OneClassWarning(HeatgraphWarning):
+    """A model predicts the same class for every node of its graph: add labels or features."""
+
+
+class FeatureNamesWarning(HeatgraphWarning):
+    """A model has no names of features, so those of a graph are taken by position."""
+
+
 class ShiftWarning(HeatgraphWarning):
     """A graph to predict on differs from the one that the model was fitted to."""
 

@@ -60,6 +60,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._arguments import short_repr
 from heatgraph.errors import InputError, StabilityWarning, warn
 
 # The largest T and K: beyond it, integers are no longer exact as floats.
@@ -412,7 +413,7 @@ def _is_real(value: object) -> bool:
 
 def _read_time(T: Any) -> float:
     if not _is_real(T) or not 0 <= T <= LARGEST_EXACT:
-        raise InputError(f"T must be a finite number >= 0. Got {_shortened_repr(T)}.")
+        raise InputError(f"T must be a finite number >= 0. Got {short_repr(T)}.")
     return float(T)
 
 
@@ -422,17 +423,9 @@ def _read_steps(K: Any, T: float) -> int:
             raise TypeError
         steps = operator.index(K)
     except TypeError:
-        raise InputError(f"K must be an integer. Got {_shortened_repr(K)}.") from None
+        raise InputError(f"K must be an integer. Got {short_repr(K)}.") from None
     if steps < 0 or (steps == 0 and T > 0) or steps > LARGEST_EXACT:
         raise InputError(
-            "K must be at least 1 (0 only with T = 0). "
-            f"Got K={_shortened_repr(steps)} with T={T:g}."
+            f"K must be at least 1 (0 only with T = 0). Got K={short_repr(steps)} with T={T:g}."
         )
     return steps
-
-
-def _shortened_repr(value: object) -> str:
-    if isinstance(value, int) and abs(value) > LARGEST_EXACT:
-        return "a huge number"  # repr refuses integers of more than 4300 digits
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -67,3 +67,12 @@ def test_every_node_is_labelled():
 def test_tolerance_is_checked():
     with pytest.raises(InputError, match="tol must be between 0 and 1. Got 0"):
         LabelPropagation(tol=0).fit(GRAPH, LABELS, TRAIN)
+
+
+def test_a_class_that_reaches_no_unlabelled_node():
+    """The only node of class 2 has one neighbour, which is labelled."""
+    path = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], num_nodes=5, symmetrize="max")
+    F = LabelPropagation().fit(path, [2, 0, -1, -1, 1]).predict_proba()
+    assert np.isfinite(F).all()
+    np.testing.assert_allclose(F.sum(axis=1), 1)
+    assert F[2:4, 2].tolist() == [0, 0]

@@ -26,6 +26,11 @@ class Result:
     out: str
     err: str
 
+    @property
+    def words(self):
+        """What was printed to standard output, on one line with single spaces."""
+        return " ".join(self.out.split())
+
 
 def block_graph(n, d, seed=0):
     """Labels, features, sources and targets of a graph of three blocks."""

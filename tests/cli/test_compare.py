@@ -53,7 +53,8 @@ def test_tables(run, tables, tmp_path):
     assert sgc["difference"] is not None
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "Methods compared on nodes" in text
-    assert "`heatgraph compare nodes.csv edges.csv --models dgc,sgc --seeds 5 --splits 2`" in text
+    typed = "nodes.csv edges.csv --models sgc --splits 2 -o out --json"
+    assert f"`heatgraph compare {typed}`" in text
     assert str(tables) not in text
 
 
@@ -129,7 +130,8 @@ def test_unusable_arguments(run, tables, tmp_path):
     assert "Data sets are: citeseer, cora," in done.err
     done = run("compare", tables / "nodes.csv")
     assert "For tables, name both: NODES EDGES." in done.err
-    assert "models are: dgc, dgc-extended, sgc" in run("compare", "karate", "--models", "x").err
+    done = run("compare", "karate", "--models", "x")
+    assert "no model 'x'. There are dgc, dgc-extended, sgc" in done.err
     (tmp_path / "file").write_text("")
     assert "--output: file is a file." in run("compare", "karate", "-o", "file").err
     assert "a folder that exists" in run("compare", "karate", "--data", "nowhere").err

@@ -17,10 +17,14 @@ def test_the_demo_and_its_python_code_agree(folder, start, capsys):
     assert (process.returncode, err) == (0, "")
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert "Citeseer: 3,327 papers" in out
-    assert "Contributions to the prediction of one test paper" in out
-    assert "Accuracy over T is drawn in plot.png." in out
+    words = " ".join(out.split())
+    assert "papers is known: AI, Agents, DB, HCI, IR, ML." in words
+    assert "paper 2312 is taken to be about Agents with " in words
+    assert "What speaks for it most: its own words; those of paper " in words
+    assert "The same curve is drawn in plot.png." in out
+    assert max(map(len, out.splitlines())) <= 80
     assert demo.PYTHON_EQUIVALENT in out
-    assert f"chose T = {T:.2f}." in out
+    assert f"chose T = {T:.2f}: " in words
     assert f"with the graph  {accuracy:.1%}" in out
     assert accuracy > 0.7
 

@@ -23,7 +23,7 @@ def cycle(tmp_path, monkeypatch):
 def test_info(cycle, run):
     done = run("info", *TABLES, "--directed", "keep", "--json")
     assert json.loads(done.out)["read"]["directed"]
-    assert "; directed" in run("info", *TABLES, "--directed", "keep").out
+    assert "; directed" in run("info", *TABLES, "--directed", "keep").words
     assert "; directed" not in run("info", *TABLES).out
 
 

@@ -165,7 +165,6 @@ CASES = {
         unchanged, ("predict", "nodes.csv", "nodes.csv", "edges.csv", "-o", "p.csv"),
         "nodes.csv is not a model file",
     ),
-    "an unknown data set": (unchanged, ("datasets", "coral"), "citeseer, cora, ", "Got 'coral'."),
     "a file where a folder should be": (
         unchanged, ("datasets", "karate", "--export", "nodes.csv"),
         "--export: nodes.csv is a file. Name a folder.",

@@ -94,9 +94,9 @@ class TestParts:
         run("fit", *TABLES, "--T", "2", "--weight-decay", "1e-3", "-m", "model")
         done = run("evaluate", "model", *TABLES)
         either = learned.format("training or validation")
-        assert f"{counts['train'] + counts['val']} {either}" in done.out
+        assert f"{counts['train'] + counts['val']} {either}" in done.words
         done = run("evaluate", "model", *TABLES, "--part", "val")
-        assert f"{counts['val']} {learned.format('validation')}" in done.out
+        assert f"{counts['val']} {learned.format('validation')}" in done.words
         run("fit", *TABLES, "--T", "2", "--final-fit", "train", "-m", "model")
         assert "learns from" not in run("evaluate", "model", *TABLES, "--part", "val").out
 
@@ -202,8 +202,9 @@ class TestManyClasses:
 
     def test_are_not_all_printed(self, model, run):
         done = run("evaluate", "model", *TABLES)
-        assert "  ... and 5 more, which --json lists" in done.out
-        assert "The confusion matrix is too wide to print; --json has it." in done.out
+        assert "Classes, the worst 12 of 45 by F1 (--json has all)" in done.out
+        assert done.out.count("\n  a class with number ") == 12 + 5
+        assert "Confused most often (--json has the whole matrix)" in done.out
         assert "Confusion matrix:" not in done.out
         report = json.loads(run("evaluate", "model", *TABLES, "--json").out)
         assert np.shape(report["metrics"]["confusion"]) == (45, 45)

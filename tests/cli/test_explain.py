@@ -20,7 +20,7 @@ def test_contributions_sum_to_the_score(model, folder, run):
     run("predict", "model", *TABLES, "-o", "p.csv")
     row = read_rows("p.csv")[5]
     assert row["prediction"] == report["label"]
-    assert float(row["probability"]) == pytest.approx(report["probability"], abs=1e-5)
+    assert float(row["confidence"]) == pytest.approx(report["probability"], abs=1e-5)
 
 
 def test_the_largest_contributions_and_the_rest(model, run):

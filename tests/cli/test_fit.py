@@ -35,7 +35,7 @@ def test_the_report_summarizes_tables_and_choice(folder, command):
     rows, edges = read_rows("nodes.csv"), read_rows("edges.csv")
     known = [row["label"] for row in rows if row["label"]]
     pairs = {frozenset(edge.values()) for edge in edges}
-    text = re.sub(" +", " ", done.out)
+    text = done.words
     for piece in (
         "Read nodes.csv and edges.csv in ",
         " nodes 100 id: id (detected)",
@@ -45,11 +45,13 @@ def test_the_report_summarizes_tables_and_choice(folder, command):
         " classes 3 label: label (detected); ",
         f" unlabelled {100 - len(known)} nodes",
         f"Fitted {len(known)} labelled nodes in ",
-        " settings by cross-validation",
+        " chosen by accuracy by cross-validation: ",
         " weight decay ",
-        "Accuracy by cross-validation",
+        f"Result on {len(known)} labelled nodes, each by a model that has not learned from it",
+        " accuracy balanced accuracy macro-F1",
         " with the graph ",
         " features alone ",
+        " labels alone ",
         " largest class ",
         "Wrote model to model",
         "Wrote predictions to p.csv",
@@ -67,7 +69,7 @@ def test_json_has_the_same_numbers_and_nothing_else(folder, run):
     done = run("fit", *TABLES, "-o", "q.csv", "--T", "1,2", "--json")
     assert (done.code, done.err) == (0, "")
     report = json.loads(done.out)
-    read, chosen = report["read"], report["chosen"]
+    read, chosen, result = report["read"], report["chosen"], report["result"]
     assert (read["nodes"], read["features"], read["isolated"]) == (100, 6, 3)
     assert (read["duplicates"], read["self_loops"]) == (1, 1)
     assert sum(read["classes"].values()) + read["unlabelled"] == 100
@@ -75,12 +77,15 @@ def test_json_has_the_same_numbers_and_nothing_else(folder, run):
     assert report["wrote"] == {"model": None, "predictions": "q.csv"}
     text = re.sub(" +", " ", words.out)
     assert f" T {chosen['T']:.3g}\n weight decay {chosen['weight_decay']:.3g}\n" in text
-    for name, key in {
-        "with the graph": "validation_accuracy",
-        "features alone": "features_alone_accuracy",
-        "largest class": "majority_accuracy",
+    for name, metrics in {
+        "with the graph": result["metrics"],
+        "features alone": result["features_alone"],
+        "labels alone": result["labels_alone"],
     }.items():
-        assert f" {name} {chosen[key]:.1%}" in text
+        values = [f"{metrics[key]:.1%}" for key in ("accuracy", "balanced_accuracy", "macro_f1")]
+        assert f" {name} {' '.join(values)}" in text
+    assert f" largest class {result['largest_class']:.1%}" in text
+    assert result["findings"][0]["text"] in " ".join(text.split())
     assert (folder / "p.csv").read_bytes() == (folder / "q.csv").read_bytes()
 
 
@@ -102,14 +107,14 @@ def test_predictions_on_standard_output_are_alone(folder, run):
 
 def test_json_goes_to_standard_error_beside_predictions(folder, run):
     done = run("fit", *TABLES, *FIXED, "-o", "-", "--json")
-    assert done.out.startswith("id,prediction,probability,")
+    assert done.out.startswith("id,prediction,confidence,margin,note,")
     assert json.loads(done.err)["wrote"]["predictions"] == "-"
 
 
 def test_the_report_says_if_nothing_was_written(folder, run):
     done = run("fit", *TABLES, *FIXED)
     assert "Nothing was written: give --predictions or --model." in done.out
-    assert "chose among" not in done.out
+    assert "chosen by" not in done.out
     assert sorted(path.name for path in folder.iterdir()) == ["edges.csv", "nodes.csv"]
 
 
@@ -124,7 +129,7 @@ def test_predictions_are_those_of_the_python_api(folder, run):
     np.testing.assert_allclose(values.sum(axis=1), 1, atol=3e-6)
     header = (folder / "p.csv").read_text(encoding="utf-8").splitlines()[0]
     classes = [f"probability_{label}" for label in model.classes_]
-    assert header == ",".join(["id", "prediction", "probability", *classes])
+    assert header == ",".join(["id", "prediction", "confidence", "margin", "note", *classes])
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".csv.gz", ".tsv.gz", ".parquet"])
@@ -183,15 +188,16 @@ def test_the_split_column_is_used(folder, run):
     done = run(*arguments)
     report = json.loads(done.out)
     test = [row for row in rows if row["split"] == "test"]
-    assert report["read"]["split"]["test"] == len(test) == report["chosen"]["test_nodes"]
+    metrics = report["result"]["metrics"]
+    assert report["read"]["split"]["test"] == len(test) == metrics["nodes"]
     assert "validation nodes" in report["chosen"]["validated_by"]
     predicted = {row["id"]: row["prediction"] for row in read_rows("p.csv")}
     right = np.mean([predicted[row["id"]] == row["label"] for row in test])
-    assert report["chosen"]["test_accuracy"] == pytest.approx(right)
-    words = run(*arguments[:-1]).out
-    assert f"Accuracy on {len(test)} test nodes\n  with the graph  {right:.1%}\n" in words
-    assert "Accuracy on 2" in words or "Accuracy on 1" in words
-    assert " validation nodes\n  with the graph" in words
+    assert metrics["accuracy"] == pytest.approx(right)
+    words = run(*arguments[:-1]).words
+    assert f"Result on {len(test)} test nodes " in words
+    assert f" with the graph {right:.1%} " in words
+    assert re.search(r"chosen by accuracy on \d+ validation nodes: ", words)
 
 
 def test_labels_of_test_nodes_change_nothing_but_their_accuracy(folder, run):
@@ -216,7 +222,7 @@ def test_a_split_with_test_nodes_only(folder, run):
     nodes.to_csv(folder / "nodes.csv", index=False)
     report = json.loads(run("fit", *TABLES, *FIXED, "--json").out)
     labelled = nodes[nodes["label"] != ""]
-    assert report["chosen"]["test_nodes"] == (labelled["split"] == "test").sum()
+    assert report["result"]["metrics"]["nodes"] == (labelled["split"] == "test").sum()
     assert report["chosen"]["training_nodes"] == (labelled["split"] == "").sum()
 
 
@@ -268,7 +274,10 @@ def test_strict_fails_without_convergence(folder, run, monkeypatch):
     assert run("fit", *TABLES, *FIXED, "--strict").code == 0
     monkeypatch.setattr(
         "heatgraph.learning.classifier.DGCClassifier.predict_proba",
-        lambda self: setattr(self, "converged_", False) or np.full((100, 3), 1 / 3),
+        lambda self, graph, nodes=None: (
+            setattr(self, "converged_", False)
+            or np.full((100 if nodes is None else len(nodes), 3), 1 / 3)
+        ),
     )
     assert run("fit", *TABLES, *FIXED, "-o", "p.csv").code == 0
     assert run("fit", *TABLES, *FIXED, "-o", "p.csv", "--strict").code == 3
@@ -322,7 +331,7 @@ class TestNeighbours:
         self.alternate(folder)
         done = run("fit", *TABLES, "--weight-decay", "1e-3")
         assert "\nNeighbours differ in an informative way" in done.out
-        assert "a fit compares features alone" in done.out
+        assert "a fit compares features alone" in done.words
 
     def test_with_settings_that_are_given(self, folder, run):
         self.alternate(folder)
@@ -345,7 +354,7 @@ class TestExtensions:
         arguments = ("fit", *TABLES, "--weight-decay", "1e-3", *arguments)
         words, values = run(*arguments), run(*arguments, "--json")
         assert (words.code, words.err) == (0, "")
-        return re.sub(" +", " ", words.out), json.loads(values.out)["chosen"]
+        return words.words, json.loads(values.out)["chosen"]
 
     def test_by_default(self, folder, run):
         text, chosen = self.fit(folder, run, "--final-fit", "train")
@@ -354,21 +363,21 @@ class TestExtensions:
         assert sum(weights.values()) == pytest.approx(1)
         shares = [f"{weights[name]:.0%}" for name in ("plain", "similar", "student")]
         members = "DGC {}, similar edges {}, self-training {}".format(*shares)
-        assert f"\n mean of {members}\n" in text
+        assert f" mean of {members} " in text
         assert set(chosen["class_offsets"]) == {"red", "green", "blue"}
         source = chosen["class_offsets_from"]
         assert source == chosen["validated_by"]
         assert source.endswith(" validation nodes")
         offsets = f"3 numbers, learned like the temperature from the labels of {source}"
-        assert f"\n class offsets {offsets}\n" in text
-        assert "\nMeasured before class offsets learned from the labels of these nodes.\n" in text
+        assert f" class offsets {offsets} " in text
+        assert ", before class offsets learned from the labels of these nodes " in text
         assert " final fit " not in text
 
     def test_none(self, folder, run):
         text, chosen = self.fit(folder, run, "--extensions", "none", "--final-fit", "train")
         assert (chosen["extensions"], chosen["class_offsets"]) == ([], None)
         assert (chosen["validated_before"], chosen["class_offsets_from"]) == ([], None)
-        for word in ("mean of", "class offsets", "final fit", "Measured before"):
+        for word in ("mean of DGC", "class offsets", "final fit", ", before "):
             assert word not in text
 
     def test_by_name(self, folder, run):
@@ -387,7 +396,7 @@ class TestExtensions:
         assert chosen["class_offsets_from"] == f"{nodes} nodes by cross-validation"
         (hint,) = chosen["hints"]
         assert hint.startswith("self-training was not used: it needs ")
-        assert hint in run(*arguments, "self-training").out
+        assert hint in run(*arguments, "self-training").words
 
 
 class TestFinalFit:
@@ -403,7 +412,7 @@ class TestFinalFit:
         chosen = json.loads(run(*self.fit("--json")).out)["chosen"]
         assert chosen["final_fit_nodes"] == learned > chosen["training_nodes"]
         assert f"{learned} labelled nodes, including validation nodes\n" in done.out
-        assert "\nMeasured before the final fit learned from the labels of these" in done.out
+        assert ", before the final fit learned from the labels of these" in done.words
         assert hg.load(folder / "model").final_fit == "train+val"
 
     def test_validation_accuracy_is_from_before(self, folder, run):
@@ -413,7 +422,6 @@ class TestFinalFit:
             for nodes in ("train", "train+val")
         )
         assert before["validation_accuracy"] == after["validation_accuracy"]
-        assert before["features_alone_accuracy"] == after["features_alone_accuracy"]
         assert before["final_fit_nodes"] == before["training_nodes"] == after["training_nodes"]
         assert (before["validated_before"], after["validated_before"]) == ([], ["the final fit"])
 
@@ -447,6 +455,7 @@ def test_rare_classes(folder, run):
     assert done.code == 0
     model = hg.load(folder / "model.safetensors")
     assert (model.class_weight, model.scoring) == ("balanced", "f1_macro")
+    assert "chosen by macro-F1 by cross-validation: " in done.words
 
 
 @pytest.mark.parametrize("option", ["--class-weight", "--scoring"])
@@ -454,3 +463,88 @@ def test_unknown_weights_and_scores(folder, run, option):
     done = run("fit", *TABLES, option, "auc")
     assert done.code == 2
     assert "'auc' is not one of" in done.err
+
+
+class TestResult:
+    """What is told of a result that is worth little, and beside good ones."""
+
+    def imbalanced(self, folder, positives=17):
+        """600 nodes of which few are positive, and nothing that predicts them."""
+        rng = np.random.default_rng(0)
+        is_positive = np.isin(np.arange(600), rng.choice(600, positives, replace=False))
+        rows = [
+            f"{at},{'pos' if is_positive[at] else 'neg'},{rng.normal():.3f}" for at in range(600)
+        ]
+        ends = [f"{v},{w}" for v, w in rng.integers(0, 600, (2000, 2))]
+        (folder / "nodes.csv").write_text("\n".join(["id,label,f0", *rows]), encoding="utf-8")
+        (folder / "edges.csv").write_text("\n".join(["source,target", *ends]), encoding="utf-8")
+
+    def test_of_one_class_is_said_first(self, folder, run):
+        self.imbalanced(folder)
+        done = run("fit", *TABLES, "--T", "2", "--weight-decay", "1", "-o", "p.csv")
+        title = "Result on 600 labelled nodes, each by a model that has not learned from it"
+        assert f"{title}\n  Every node is predicted as 'neg': nothing was found" in done.out
+        assert "Balanced accuracy is 50.0%, where chance gives 50.0%." in done.words
+        assert "warning: all 600 nodes are predicted as 'neg', one of 2 classes" in done.err
+        report = json.loads(run("fit", *TABLES, *FIXED, "--weight-decay", "1", "--json").out)
+        findings = report["result"]["findings"]
+        assert findings[0]["kind"] == "one class"
+        assert any("The graph does not help" in finding["text"] for finding in findings)
+        assert report["result"]["metrics"]["balanced_accuracy"] == 0.5
+
+    def test_of_a_class_with_a_single_label(self, folder, run):
+        self.imbalanced(folder, positives=1)
+        done = run("fit", *TABLES, "--T", "2", "--weight-decay", "1")
+        assert "With a single training node: 'pos'; nothing held out tells" in done.words
+
+    def test_of_one_label_per_class(self, folder, run):
+        text = (folder / "nodes.csv").read_text(encoding="utf-8").splitlines()
+        rows = [line.split(",") for line in text]
+        for at, row in enumerate(rows[1:]):
+            row[1] = {3: "red", 4: "blue"}.get(at, "")
+        (folder / "nodes.csv").write_text("\n".join(map(",".join, rows)), encoding="utf-8")
+        done = run("fit", *TABLES)
+        assert done.code == 0, done.err
+        assert "the middle of " in done.words
+        assert "no class has a node to hold out" in done.words
+        assert "How well it predicts is unknown: no class has two labelled nodes" in done.words
+        assert json.loads(run("fit", *TABLES, *FIXED, "--json").out)["result"] is None
+
+    def test_features_alone_are_one_number(self, folder, run):
+        fit, tune = (
+            json.loads(run(command, *TABLES, "--weight-decay", "1e-3,1e-2", "--json").out)["result"]
+            for command in ("fit", "tune")
+        )
+        assert fit["features_alone"] == tune["features_alone"]
+        assert fit["labels_alone"] == tune["labels_alone"]
+
+
+class TestExplainTop:
+    """Reasons of predictions as columns of their table."""
+
+    def test_columns(self, folder, run):
+        done = run("fit", *TABLES, *FIXED, "-o", "p.csv", "-m", "model", "--explain-top", "2")
+        assert done.code == 0, done.err
+        rows = read_rows("p.csv")
+        assert list(rows[0])[:7] == [
+            "id", "prediction", "confidence", "margin", "note", "top_features", "top_nodes"
+        ]  # fmt: skip
+        report = json.loads(
+            run("explain", "model", *TABLES, "--node", "n5", "--top", "2", "--json").out
+        )
+        for column, part, name in (
+            ("top_features", "features", "feature"),
+            ("top_nodes", "nodes", "node"),
+        ):
+            reasons = [f"{record[name]} {record['share']:+.3g}" for record in report[part]]
+            assert rows[5][column] == "; ".join(reasons)
+        assert [row["note"] for row in rows[97:]] == ["no edges"] * 3
+        run("predict", "model", *TABLES, "-o", "q.csv", "--explain-top", "2")
+        assert read_rows("q.csv")[5]["top_nodes"] == rows[5]["top_nodes"]
+
+    def test_of_too_many_nodes_is_refused_before_the_fit(self, folder, run, monkeypatch):
+        monkeypatch.setattr("heatgraph.report.predictions.MAX_EXPLAINED", 99)
+        done = run("fit", *TABLES, "-o", "p.csv", "--explain-top", "2")
+        assert done.code == 1
+        assert "--explain-top explains up to 99 nodes, and nodes.csv has 100." in done.err
+        assert not (folder / "p.csv").exists()

@@ -52,8 +52,8 @@ def test_json(run):
 
 def test_unusable_arguments(run, tmp_path):
     done = run("paper", "table1")
-    assert done.code == 1
-    assert "there is no experiment 'table1'. There are table2, splits," in done.err
+    assert done.code == 2
+    assert "no experiment 'table1'. Did you mean 'table10'? There are table2, splits," in done.err
     (tmp_path / "file").write_text("")
     done = run("paper", "theorem1", "-o", "file")
     assert (done.code, "--output: file is a file. Name a folder." in done.err) == (1, True)
@@ -78,9 +78,17 @@ def test_without_cora_and_without_network(run, monkeypatch, tmp_path):
 
     monkeypatch.setattr(catalogue, "fetch_planetoid", fail)
     monkeypatch.delenv("HEATGRAPH_DATA", raising=False)
-    done = run("paper", "table8", "--quick")
+    for name in ("figure1", "table8"):
+        done = run("paper", name, "--quick")
+        assert done.code == 1
+        assert f"no run of {name} has a result" in done.err
+        assert "the network is down. Try again." in done.err
+    text = (tmp_path / "heatgraph-paper-quick" / "report.md").read_text(encoding="utf-8")
+    assert "**Not run:** 9 of 9 runs." in text
+    assert "over-smoothed" not in text
+    done = run("paper", "table2", "--quick")
     assert done.code == 0
-    assert "Left out 39: the network is down. Try again." in done.out
+    assert re.search(r"Left out \d+: the network is down", done.out)
 
 
 def test_the_help_names_every_experiment(run):

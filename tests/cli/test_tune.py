@@ -18,12 +18,12 @@ def test_the_table_has_every_setting(folder, run):
     }
     assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
     assert f"Wrote {len(rows)} settings to t.csv" in done.out
-    assert f"chose among {len(rows)} settings" in done.out
+    assert f", of {len(rows)} settings" in done.words
 
 
 def test_the_largest_candidate_gets_a_hint(folder, run):
     done = run("tune", *TABLES, "--T", "0.01,2", "--weight-decay", "1e-3")
-    assert "T = 2 is the largest of the candidates: a larger one may be better." in done.out
+    assert "T = 2 is the largest of the candidates: a larger one may be better." in done.words
     done = run("tune", *TABLES, "--T", "2,1000", "--weight-decay", "1e-3")
     assert "the largest of the candidates" not in done.out
 
@@ -40,7 +40,7 @@ def test_test_nodes_are_not_used(folder, run):
     add_split(folder)
     done = run("tune", *TABLES, "--T", "1,2", "--weight-decay", "1", "-o", "-", "--json")
     assert done.out.startswith("scheme,T,")
-    assert "test_accuracy" not in json.loads(done.err)["chosen"]
+    assert json.loads(done.err)["result"]["part"] == "validation"
     done = run("tune", *TABLES, "--T", "1,2", "--weight-decay", "1", "-o", "t.parquet")
     assert pa.parquet.read_table("t.parquet").num_rows >= 2
 
@@ -62,3 +62,26 @@ def test_plot_titles_with_dollar_signs(folder, run):
         "tune", "x$_$.csv", "edges.csv", "--T", "1,2", "--weight-decay", "1", "--plot", "t.png"
     )
     assert done.code == 0, done.err
+
+
+def test_the_curve_is_drawn(folder, run, monkeypatch):
+    done = run("tune", *TABLES, "--T", "0,1,2", "--weight-decay", "1e-3")
+    lines = done.out.splitlines()
+    at = lines.index("Accuracy of the best setting at each T, on held-out nodes")
+    assert lines[at + 1].split() == ["T", "accuracy"]
+    assert [line.split()[0] for line in lines[at + 2 : at + 5]] == ["0", "1", "2"]
+    assert any("█" in line for line in lines)
+    report = json.loads(run("tune", *TABLES, "--json").out)
+    assert len(report["curve"]) > 5
+    assert report["curve"][0]["T"] == 0
+
+
+def test_the_curve_in_ascii(folder, command):
+    import os
+
+    done = command(
+        "tune", *TABLES, "--T", "0,2", "--weight-decay", "1e-3",
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.out.isascii()
+    assert "  ####" in done.out

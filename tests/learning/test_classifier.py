@@ -22,7 +22,9 @@ from heatgraph import DGCClassifier, Graph, load
 from heatgraph.errors import (
     CollapseWarning,
     ConvergenceWarning,
+    FeatureNamesWarning,
     InputError,
+    OneClassWarning,
     StabilityWarning,
     UnknownClassWarning,
 )
@@ -429,10 +431,42 @@ def test_features_are_recognised_by_name(tmp_path):
     assert again.feature_names_in_ == NAMES
     for model in (clf, again):
         np.testing.assert_array_equal(model.predict(GRAPH), clf.predict())  # names are optional
-        with pytest.raises(InputError, match="Feature 0 is 'word 1', where the model has 'word 0'"):
-            model.predict(named([NAMES[1], NAMES[0], *NAMES[2:]]))
+        order = [1, 0, *range(2, len(NAMES))]
+        shuffled = GRAPH.with_features(GRAPH.features[:, order], [NAMES[at] for at in order])
+        np.testing.assert_array_equal(model.predict_proba(shuffled), model.predict_proba(GRAPH))
+        with pytest.raises(InputError, match=r"lacks 1 of the \d+ features .* 'word 1'"):
+            model.predict(named([NAMES[0], "another", *NAMES[2:]]))
     assert not hasattr(clf.fit(GRAPH, LABELS, TRAIN), "feature_names_in_")
     assert not hasattr(load(saved(clf, tmp_path)), "feature_names_in_")
+
+
+def test_more_features_than_the_model_has_are_left_out():
+    clf = fitted(named(NAMES))
+    X = sp.hstack([np.ones((GRAPH.num_nodes, 1)), GRAPH.features], format="csr")
+    wider = GRAPH.with_features(X, ["another", *NAMES])
+    np.testing.assert_array_equal(clf.predict_proba(wider), clf.predict_proba(GRAPH))
+
+
+def test_features_of_a_model_without_names_are_taken_in_order():
+    clf = fitted()
+    with pytest.warns(FeatureNamesWarning, match="taken in their order: 'word 0' for the first"):
+        np.testing.assert_array_equal(clf.predict(named(NAMES)), clf.predict())
+
+
+def test_predictions_of_one_class_are_warned_of():
+    graph = GRAPH.with_features(np.zeros((90, 2)))
+    labels = np.array(["a"] * 80 + ["b"] * 10)
+    clf = DGCClassifier(T=1.0, weight_decay=1.0).fit(graph, labels)
+    with pytest.warns(OneClassWarning, match="all 90 nodes are predicted as 'a', one of 2"):
+        clf.predict()
+
+
+@pytest.mark.parametrize("name", ["solver", "calibrate", "final_fit", "dtype", "n_threads"])
+def test_long_values_are_cut_in_messages(name):
+    with pytest.raises(InputError, match=name) as error:
+        fitted(**{name: np.arange(100.0)})
+    assert len(str(error.value)) < 160
+    assert "\n" not in str(error.value)
 
 
 def saved(clf, folder):

@@ -81,7 +81,7 @@ def test_best_accuracy_at_each_time_of_the_full_grid(axes, tmp_path):
     assert axis.get_ylabel() == "validation accuracy (%)"
     assert axis.get_title() == "Karate"
     legend = [text.get_text() for text in axis.get_legend().get_texts()]
-    assert legend == ["best setting at each T", "chosen: T = 1.70", "features alone (T = 0)"]
+    assert legend == ["best setting at each T", "chosen: T = 1.70", "T = 0, no diffusion"]
 
 
 def test_one_time_without_a_choice(axes, tmp_path):

@@ -84,7 +84,7 @@ def test_no_columns():
         ({"features": [{"node": [1]}, "w.csv"]}, "features may name one feature table. Got 2"),
         ({"missing": "zero"}, "missing must be one of 'indicator', 'mean', 'error'. Got 'zero'"),
         ({"decimal": ";"}, "decimal must be one of None, '.', ','. Got ';'"),
-        ({"id": ""}, "nodes needs a column of ids. It has id"),
+        ({"id": ""}, "nodes needs a column of ids, strings or integers. It has id"),
         ({"source": ""}, "edges needs two columns of node ids, and has source, target"),
         ({"target": ""}, "edges needs two columns of node ids"),
         ({"label": "id"}, "column 'id' cannot be both the id and the label"),
@@ -123,7 +123,7 @@ def test_a_column_serves_one_purpose():
 
 
 def test_a_label_is_not_detected_as_id():
-    with pytest.raises(InputError, match="needs a column of ids. It has label"):
+    with pytest.raises(InputError, match="column of ids, strings or integers. It has label"):
         from_tables({"label": ["a", "b"]}, EDGE)
     data = from_tables({"label": ["u", "v"], "who": ["a", "b"]}, EDGE)
     assert data.graph.names.tolist() == ["a", "b"]

@@ -168,7 +168,10 @@ def test_ids_that_differ_in_whitespace(node, end):
 
 
 def test_unknown_ids_after_a_wrong_detection():
-    with pytest.raises(InputError, match="of nodes, where 'number' was detected as the id. 2"):
+    with pytest.raises(
+        InputError,
+        match="'number' was detected as the id .no column is called id",
+    ):
         from_tables({"number": [1, 2], "paper": ["a", "b"]}, EDGE)
 
 

@@ -142,7 +142,8 @@ class TestPredictions:
         graph = Graph(np.zeros((2, 2)), node_ids=["n", "m"])
         table = predictions_table(graph, "paper", np.array(["u", "v"]), self.P)
         assert table.to_pydict() == {
-            "paper": ["n", "m"], "prediction": ["v", "u"], "probability": [0.75, 1.0],
+            "paper": ["n", "m"], "prediction": ["v", "u"], "confidence": [0.75, 1.0],
+            "margin": [0.5, 1.0],
             "probability_u": [0.25, 1.0], "probability_v": [0.75, 0.0],
         }  # fmt: skip
 
@@ -158,12 +159,16 @@ class TestPredictions:
         table = predictions_table(Graph(np.zeros((2, 2))), "id", classes, self.P)
         assert table["prediction"].to_pylist() == ["x", "7"]
 
-    @pytest.mark.parametrize("column", ["prediction", "probability", "probability_u"])
+    @pytest.mark.parametrize(
+        "column", ["prediction", "confidence", "margin", "note", "probability_u"]
+    )
     def test_a_reserved_id_column_is_renamed(self, column):
         graph = Graph(np.zeros((2, 2)), node_ids=["n", "m"])
-        table = predictions_table(graph, column, np.array(["u", "v"]), self.P)
+        more = {"note": ["", "no edges"]}
+        table = predictions_table(graph, column, np.array(["u", "v"]), self.P, more)
         assert table["id"].to_pylist() == ["n", "m"]
-        assert table.num_columns == 5
+        assert table["note"].to_pylist() == ["", "no edges"]
+        assert table.num_columns == 7
 
 
 @st.composite

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from heatgraph._arguments import short_repr
 from heatgraph._io.formatting import format_bytes
 from heatgraph.errors import InputError, MemoryBudgetError
 
@@ -39,7 +40,7 @@ def memory_budget_bytes(budget: int | float | str | None) -> float:
         return float(budget)
     raise InputError(
         "memory_budget must be a positive number of bytes or a string such as '4GB'. "
-        f"Got {budget!r}."
+        f"Got {short_repr(budget)}."
     )
 
 

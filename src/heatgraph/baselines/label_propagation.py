@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import short_repr
 from heatgraph.baselines._transductive import TransductiveClassifier
 from heatgraph.errors import ConvergenceWarning, InputError, warn
 from heatgraph.graph import Graph, check_graph, node_indices
@@ -78,7 +79,7 @@ class LabelPropagation(TransductiveClassifier):
         """
         check_graph(graph)
         if not 0 < self.tol < 1:
-            raise InputError(f"tol must be between 0 and 1. Got {self.tol!r}.")
+            raise InputError(f"tol must be between 0 and 1. Got {short_repr(self.tol)}.")
         labels = Labels.read(y, graph.num_nodes)
         train_nodes, _ = training_nodes(labels, train, val)
         self.classes_ = labels.classes(train_nodes)
@@ -115,7 +116,9 @@ class LabelPropagation(TransductiveClassifier):
             self.converged_ &= failed == 0
         solution = np.clip(F[unknown], 0, None)
         if self.class_mass:
-            solution = solution * frequencies / solution.sum(axis=0)
+            # A class may reach no unlabelled node, if all neighbours of its nodes are labelled.
+            mass = solution.sum(axis=0)
+            solution = solution * np.divide(frequencies, mass, out=np.zeros(C), where=mass > 0)
         F[unknown] = solution / solution.sum(axis=1, keepdims=True)
         return F
 

@@ -77,17 +77,14 @@ def fit_features_alone(
     *,
     progress: Progress | None = None,
 ) -> DGCClassifier | None:
-    """Refit a model with T = 0, to compare its validation accuracy with that of the features alone.
+    """Refit a model with T = 0: the features alone, with settings chosen in the same way.
 
-    Extensions and a final fit that includes validation nodes are left out: with T = 0, neither
-    changes the validation accuracy. Returns None if the graph has no features, or if `model` has no
-    validation accuracy.
+    Extensions are left out: without edges, they change nothing but class offsets. Returns None if
+    the graph has no features.
     """
-    if not model.n_features_in_ or model.validation_accuracy_ is None:
+    if not model.n_features_in_:
         return None
-    alone: DGCClassifier = clone(model).set_params(
-        T=0.0, K=None, scheme=None, extensions=None, final_fit="train"
-    )
+    alone: DGCClassifier = clone(model).set_params(T=0.0, K=None, scheme=None, extensions=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fitting `model` gave the same warnings
         return alone.fit(graph, y, train, val, progress=progress)

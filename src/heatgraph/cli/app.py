@@ -20,6 +20,7 @@ from heatgraph.cli import (
     tune,
     version,
 )
+from heatgraph.cli.help_text import Command, Group
 
 
 def _print_version(requested: bool) -> None:
@@ -30,6 +31,7 @@ def _print_version(requested: bool) -> None:
 
 app = typer.Typer(
     name="heatgraph",
+    cls=Group,
     help="Label the nodes of a graph: features diffuse like heat, a linear classifier reads them.",
     no_args_is_help=True,
     add_completion=False,
@@ -52,14 +54,14 @@ def _heatgraph(
     pass
 
 
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.command("tune")(tune.tune)
-app.command("explain")(explain.explain)
-app.command("info")(info.info)
-app.command("datasets")(datasets.datasets)
-app.command("demo")(demo.demo)
-app.command("compare")(compare.compare)
-app.command("paper")(paper.paper)
-app.command("version")(version.version)
+app.command("fit", cls=Command)(fit.fit)
+app.command("predict", cls=Command)(predict.predict)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("tune", cls=Command)(tune.tune)
+app.command("explain", cls=Command)(explain.explain)
+app.command("info", cls=Command)(info.info)
+app.command("datasets", cls=Command)(datasets.datasets)
+app.command("demo", cls=Command)(demo.demo)
+app.command("compare", cls=Command)(compare.compare)
+app.command("paper", cls=Command)(paper.paper)
+app.command("version", cls=Command)(version.version)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +72,10 @@ def compare(
     from heatgraph.errors import InputError
     from heatgraph.experiments.compare.methods import DEFAULT_METHODS, METHODS, parse_methods
 
-    selected = parse_methods(DEFAULT_METHODS if models is None else models)
+    try:
+        selected = parse_methods(DEFAULT_METHODS if models is None else models)
+    except InputError as error:
+        raise typer.BadParameter(f"--models: {error}") from error
     check_folders(data, output)
     graph = find_graph_argument(graph_or_nodes, edges, data)
     result, _ = read_labelled(
@@ -104,9 +109,7 @@ def compare(
     )
     folder = output or Path(f"heatgraph-compare-{_folder_name(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    results = ResultStore(
-        folder, "compare", _command(graph_or_nodes, edges, selected, seeds, splits, noise)
-    )
+    results = ResultStore(folder, "compare", _typed_command())
     with reporter.progress("starting") as bar:
         status = run_comparison(comparison, results, _progress(reporter, bar), rerun=again)
         bar("writing the report", 0, 1)
@@ -175,18 +178,7 @@ def _folder_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
 
 
-def _command(
-    graph_or_nodes: str,
-    edges: Path | None,
-    selected: list[str],
-    seeds: int,
-    splits: int | None,
-    noise: float,
-) -> str:
-    """The command for the report, without paths, columns and resources."""
-    data = (
-        Path(graph_or_nodes).name if edges is None else f"{Path(graph_or_nodes).name} {edges.name}"
-    )
-    more = "" if splits is None else f" --splits {splits}"
-    more += f" --noise {noise:g}" if noise else ""
-    return f"heatgraph compare {data} --models {','.join(selected)} --seeds {seeds}{more}"
+def _typed_command() -> str:
+    """The command as it was typed, without the folders of absolute paths, which are private."""
+    typed = (Path(part).name if Path(part).is_absolute() else part for part in sys.argv[1:])
+    return shlex.join(["heatgraph", *typed])

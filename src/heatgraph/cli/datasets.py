@@ -35,7 +35,10 @@ def datasets(
         typer.Option("--export", help="Folder to write its node and edge tables to."),
     ] = None,
     format: Annotated[
-        Format, typer.Option("--format", help="File format of the exported tables.")
+        Format,
+        typer.Option(
+            "--format", metavar="csv|tsv|parquet", help="File format of the exported tables."
+        ),
     ] = Format.csv,
     *,
     output_options: options.OutputOptions,
@@ -44,6 +47,13 @@ def datasets(
     reporter = Reporter(output_options)
     from heatgraph.datasets.catalogue import DATASETS
 
+    if name is not None and name not in DATASETS:
+        from heatgraph.tables.columns import did_you_mean
+
+        raise typer.BadParameter(
+            f"there is no data set {name!r}.{did_you_mean(name, DATASETS)} There are "
+            f"{', '.join(DATASETS)}."
+        )
     if name is None:
         if export is not None:
             raise typer.BadParameter("--export needs the name of a data set.")
@@ -53,17 +63,14 @@ def datasets(
 
 
 def _list(reporter: Reporter, entries: list[CatalogueEntry]) -> None:
-    rows: list[tuple[str, ...]] = [
-        ("name", "nodes", "edges", "features", "classes", "where", "what")
-    ]
+    rows: list[tuple[str, ...]] = [("name", "nodes", "edges", "features", "classes", "where")]
     for entry in entries:
         counts = (entry.nodes, entry.edges, entry.features, entry.classes)
-        rows.append((entry.name, *(f"{count:,}" for count in counts), entry.place, entry.title))
-    reporter.table(rows)
+        rows.append((entry.name, *(f"{count:,}" for count in counts), entry.place))
+    reporter.table(rows, numbers=True)
     reporter.print()
-    for entry in entries:
-        if entry.how:
-            reporter.print(f"  {entry.name}: {entry.how}")
+    about = [(entry.name, "; ".join(filter(None, (entry.title, entry.how)))) for entry in entries]
+    reporter.table(about)
     reporter.print('\nIn Python: heatgraph.load_dataset("citeseer")')
     reporter.json([_to_json(entry) for entry in entries])
 
@@ -93,6 +100,8 @@ def _show(reporter: Reporter, name: str, export: Path | None, suffix: str) -> No
     for split, parts in splits.items():
         named = zip(("train", "val", "test"), parts, strict=True)
         rows.append((f"split {split}", ", ".join(f"{part} {count:,}" for part, count in named)))
+    if data.class_names:
+        rows.append(("class names", ", ".join(data.class_names.values())))
     reporter.table(rows, name)
     for title in ("licence", "citation", "source", "notes"):
         if getattr(data, title):
@@ -101,10 +110,11 @@ def _show(reporter: Reporter, name: str, export: Path | None, suffix: str) -> No
     if export is not None:
         with reporter.progress("writing tables"), name_in_errors(export):
             export.mkdir(parents=True, exist_ok=True)
-            written = [str(path) for path in write_dataset(data, export, suffix)]
-        reporter.print(
-            f"Wrote {', '.join(written)}. To learn from them:\n\n  {_fit_command(export, suffix)}"
-        )
+            written = [
+                str(path) for path in write_dataset(data.with_named_classes(), export, suffix)
+            ]
+        reporter.print(f"Wrote {', '.join(written)}. To learn from them:\n")
+        reporter.verbatim(f"  {_fit_command(export, suffix)}")
     provenance = {key: getattr(data, key) for key in ("licence", "citation", "source", "notes")}
     reporter.json({"name": name, **statistics, "splits": splits, **provenance, "wrote": written})
 

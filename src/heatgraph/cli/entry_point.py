@@ -63,7 +63,7 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except usage_error as error:
-        error.show()
+        _report_wrong_use(error)
         return WRONG_USE
     except BrokenPipeError:
         raise
@@ -73,6 +73,19 @@ def _run(arguments: list[str]) -> int:
 
             traceback.print_exc()
         return _report_error(error)
+
+
+def _report_wrong_use(error: Any) -> None:
+    """Print an error of the command line, with a suggestion where there is one."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    message = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
+    options = getattr(error, "possibilities", None)
+    if options:
+        message = f"{error.message.rstrip('.')}. Did you mean {' or '.join(options)}?"
+    command = error.ctx.command_path if error.ctx is not None else "heatgraph"
+    _print_error(f"{message}\nTry '{command} --help'.")
 
 
 def _report_error(error: Exception) -> int:
@@ -130,4 +143,15 @@ def _flush_stdout() -> bool:
 
 
 def _print_error(message: str) -> None:
-    print(f"heatgraph: {message}", file=sys.stderr)
+    """Print a message: wrapped and with colour on a terminal, and on one line in a log."""
+    name = "heatgraph:"
+    if sys.stderr.isatty():
+        import shutil
+
+        from heatgraph.cli.text_layout import wrap
+
+        width = shutil.get_terminal_size((80, 24)).columns
+        message = "\n".join(wrap(f"{name} {message}", width))[len(name) + 1 :]
+        if not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+            name = f"\033[31m{name}\033[0m"
+    print(f"{name} {message}", file=sys.stderr)

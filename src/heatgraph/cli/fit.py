@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.fit_report import print_neighbours, print_result, print_settings
 from heatgraph.cli.fit_targets import fit_targets
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
+from heatgraph.cli.predictions import check_explained, make_predictions
 from heatgraph.cli.reporter import Reporter
-
-# Models that the weights and scores of an extended model are the mean of.
-MEMBER_TITLES = {"plain": "DGC", "similar": "similar edges", "student": "self-training"}
 
 
 @options.expand_groups
@@ -43,12 +42,14 @@ def fit(
             help="File to write predictions to: .csv, .tsv, .parquet, or -.",
         ),
     ] = None,
+    explain_top: options.ExplainTop = None,
     final_fit: Annotated[
         str | None,
         typer.Option(
             "--final-fit",
-            help="Nodes that the last fit learns from, after settings are chosen; by default "
-            "train+val if there are validation nodes.",
+            help="Nodes that the last fit learns from; by default also those that settings were "
+            "chosen on.",
+            rich_help_panel=options.SETTINGS,
             **options.choice(("train", "train+val")),
         ),
     ] = None,
@@ -70,7 +71,7 @@ def fit(
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
     from heatgraph._io.formatting import format_bytes
     from heatgraph.report.summary import fit_summary, neighbours_summary
-    from heatgraph.tables.writing import predictions_table, table_format, write_table
+    from heatgraph.tables.writing import table_format, write_table
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     check_outputs([*graph.files, *columns.feature_parts], [model, predictions])
@@ -78,21 +79,33 @@ def fit(
         raise typer.BadParameter("a model cannot be printed: --model must name a file.")
     if with_graph and model is None:
         raise typer.BadParameter("--with-graph needs --model, the file to write it into.")
+    if model is not None and model.suffix not in ("", ".safetensors"):
+        raise typer.BadParameter(
+            f"--model writes a .safetensors file. Got '{model}': name it "
+            f"'{model.with_suffix('.safetensors')}'."
+        )
     if predictions is not None and not is_stdout(predictions):
         table_format(predictions)
+    if explain_top is not None and predictions is None:
+        raise typer.BadParameter("--explain-top adds columns to a table: give --predictions too.")
     parameters = settings.parameters() | resources.parameters()
     table_options = columns.table_options(resources.memory, **vars(labels), task=task or "auto")
     result, summary = read_labelled(reporter, graph, table_options)
     if result.dataset.task != "classification":
-        parameters |= {"final_fit": final_fit, "with_graph": with_graph}
+        parameters |= {
+            "final_fit": final_fit,
+            "with_graph": with_graph,
+            "explain_top": explain_top,
+        }
         fit_targets(reporter, result, summary, parameters, model, predictions, strict)
         return
+    check_explained(result, explain_top)
     neighbours = neighbours_summary(result.dataset)
     if neighbours is not None:
-        _print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")
+        print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")
     # A slow import, which an error in the tables should not wait for.
-    from heatgraph.baselines.schemes import fit_features_alone
     from heatgraph.learning.classifier import DGCClassifier
+    from heatgraph.report.fit_result import evaluate_fit, learned_nodes
 
     data = result.dataset
     train, val, _ = data.partition()
@@ -101,18 +114,16 @@ def fit(
     before = reporter.seconds
     with reporter.fit_progress() as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-        alone = fit_features_alone(
-            classifier, data.graph, data.labels, train, val, progress=progress
-        )
-    chosen = fit_summary(classifier, data, alone) | {"seconds": reporter.seconds - before}
-    print_fit_summary(reporter, chosen)
+        seconds = reporter.seconds - before
+        outcome = evaluate_fit(classifier, data, progress=progress)
+    chosen = fit_summary(classifier, data) | {"seconds": seconds}
+    print_settings(reporter, chosen)
+    print_result(reporter, outcome)
     if predictions is not None:
-        with reporter.progress("predicting"):
-            probabilities = classifier.predict_proba()
-            classes = classifier.classes_
-            table = predictions_table(data.graph, result.id_column, classes, probabilities)
-            with name_in_errors(predictions):
-                write_table(table, predictions)
+        learned = learned_nodes(classifier, data)
+        table = make_predictions(reporter, classifier, result, learned, explain_top)
+        with name_in_errors(predictions):
+            write_table(table, predictions)
     if model is not None:
         with name_in_errors(model):
             classifier.save(model, graph=with_graph)
@@ -130,71 +141,13 @@ def fit(
             "read": summary,
             "neighbours": neighbours,
             "chosen": chosen,
+            "result": None if outcome is None else outcome.to_json(),
             "wrote": written,
             "seconds": reporter.seconds,
         }
     )
     if strict and not classifier.converged_:
         raise typer.Exit(NOT_CONVERGED)
-
-
-def _print_neighbours(reporter: Reporter, neighbours: dict[str, Any], searched: bool) -> None:
-    """Tell if neighbours differ or tell nothing and, if settings are searched, what is done."""
-    if neighbours["relation"] in ("differ", "independent"):
-        told = [neighbours["finding"], neighbours["consequence"]]
-        reporter.print(" ".join(told if searched else told[:1]))
-
-
-def print_fit_summary(reporter: Reporter, chosen: dict[str, Any]) -> None:
-    """Print the settings chosen, and the accuracy beside that of simple baselines."""
-    by = chosen["validated_by"]
-    by = by and (f"by {by}" if by == "cross-validation" else f"on {by}")
-    title = f"Fitted {chosen['training_nodes']:,} labelled nodes in {chosen['seconds']:.1f} s"
-    if chosen["settings_tried"]:
-        title += f"; chose among {chosen['settings_tried']:,} settings" + (f" {by}" if by else "")
-    rows = [("T", f"{chosen['T']:.3g}" if chosen["T"] is not None else chosen["scheme"])]
-    if chosen["K"] is not None:
-        rows.append(("K", str(chosen["K"])))
-    rows.append(("weight decay", f"{chosen['weight_decay']:.3g}"))
-    if chosen["feature_scaling"]:
-        rows.append(("feature scaling", chosen["feature_scaling"]))
-    reporter.table(rows + _addition_rows(chosen), title)
-    for hint in chosen["hints"]:
-        reporter.print(hint)
-    accuracies = [
-        ("with the graph", chosen["validation_accuracy"]),
-        ("features alone", chosen["features_alone_accuracy"]),
-        ("largest class", chosen["majority_accuracy"]),
-    ]
-    if chosen["validation_accuracy"] is not None:
-        shown = [(name, f"{value:.1%}") for name, value in accuracies if value is not None]
-        reporter.table(shown, f"Accuracy {by}")
-        if chosen["validated_before"]:
-            steps = " and ".join(chosen["validated_before"])
-            reporter.print(f"Measured before {steps} learned from the labels of these nodes.")
-    if "test_accuracy" in chosen:
-        reporter.table(
-            [("with the graph", f"{chosen['test_accuracy']:.1%}")],
-            f"Accuracy on {chosen['test_nodes']:,} test nodes",
-        )
-
-
-def _addition_rows(chosen: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was added to DGC, and which nodes the last fit learned from, if not training nodes."""
-    rows = []
-    weights, offsets = chosen["member_weights"], chosen["class_offsets"]
-    if len(weights) > 1:
-        parts = [f"{MEMBER_TITLES[name]} {weight:.0%}" for name, weight in weights.items()]
-        rows.append(("mean of", ", ".join(parts)))
-    if "channels" in chosen["extensions"]:
-        rows.append(("channels", ", ".join(chosen["channels"])))
-    if offsets is not None:
-        source = f"learned like the temperature from the labels of {chosen['class_offsets_from']}"
-        rows.append(("class offsets", f"{len(offsets)} numbers, {source}"))
-    if chosen["final_fit_nodes"] > chosen["training_nodes"]:
-        learned = f"{chosen['final_fit_nodes']:,} labelled nodes, including validation nodes"
-        rows.append(("final fit", learned))
-    return rows
 
 
 def _path_text(path: Path | None) -> str | None:

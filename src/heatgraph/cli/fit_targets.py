@@ -24,6 +24,7 @@ CLASSIFICATION_ONLY: dict[str, tuple[str, Any]] = {
     "--scoring": ("scoring", "accuracy"),
     "--final-fit": ("final_fit", None),
     "--with-graph": ("with_graph", False),
+    "--explain-top": ("explain_top", None),
 }
 
 
@@ -55,7 +56,7 @@ def fit_targets(
     from heatgraph.learning.multilabel import DGCMultilabelClassifier
     from heatgraph.learning.regressor import DGCRegressor
     from heatgraph.report.target_summary import intervals, target_fit_summary
-    from heatgraph.tables.model_predictions import table_of_predictions
+    from heatgraph.tables.target_predictions import target_predictions
     from heatgraph.tables.writing import write_table
 
     kind: Any = DGCRegressor if data.task == "regression" else DGCMultilabelClassifier
@@ -70,7 +71,7 @@ def fit_targets(
     if predictions is not None:
         with reporter.progress("predicting"), name_in_errors(predictions):
             bounds = intervals(estimator, data.graph) if data.task == "regression" else None
-            table = table_of_predictions(estimator, data.task, data.graph, result.id_column, bounds)
+            table = target_predictions(estimator, data.task, data.graph, result.id_column, bounds)
             write_table(table, predictions)
     if model is not None:
         with name_in_errors(model):

@@ -64,7 +64,7 @@ def _data_set(name: str, data: Path | None) -> GraphArgument:
         from heatgraph.datasets.catalogue import load_dataset
         from heatgraph.tables.named_data import dataset_result
 
-        return dataset_result(load_dataset(name, data), options)
+        return dataset_result(load_dataset(name, data).with_named_classes(), options)
 
     title = f"the data set {name}"
     if Path(name).is_dir():

@@ -42,12 +42,14 @@ def check_scheme(name: str | None) -> str | None:
     return _check_choice(name, tuple(SCHEMES))
 
 
-_COLUMNS = "Columns (detected by name if not given; '' for none)"
-_MACHINE = "Machine and output"
+_COLUMNS = "Columns (found by name if not given; '' for none)"
+MACHINE = "Machine and output"
+SCORES = ("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")
+SETTINGS = "Settings (chosen on held-out nodes if not given)"
 
 
 def _column_option(flag: str, help: str, **more: Any) -> Any:
-    return typer.Option(flag, help=help, rich_help_panel=_COLUMNS, **more)
+    return typer.Option(flag, help=help, **{"metavar": "NAME", "rich_help_panel": _COLUMNS} | more)
 
 
 def choice(choices: tuple[str, ...]) -> dict[str, Any]:
@@ -56,12 +58,17 @@ def choice(choices: tuple[str, ...]) -> dict[str, Any]:
     def parse(value: str) -> str:
         return _check_choice(value, choices)
 
-    return {"parser": parse, "metavar": f"[{'|'.join(choices)}]"}
+    return {"parser": parse, "metavar": "|".join(choices)}
 
 
 def _check_choice(value: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, choices))}.")
+        from heatgraph.tables.columns import did_you_mean
+
+        raise typer.BadParameter(
+            f"{value!r} is not one of {', '.join(map(repr, choices))}."
+            f"{did_you_mean(value, choices)}"
+        )
     return value
 
 
@@ -97,54 +104,79 @@ Edges = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `heatgraph fit` wrote.")]
 
+ExplainTop = Annotated[
+    int | None,
+    typer.Option(
+        "--explain-top",
+        min=1,
+        metavar="N",
+        help="Add the N strongest features and nodes of each prediction to the table.",
+    ),
+]
 T = Annotated[
     str | None,
-    typer.Option("--T", help="Diffusion time, or comma-separated candidates; by default chosen."),
+    typer.Option(
+        "--T",
+        metavar="X",
+        help="Diffusion time, or candidates: 1,2,4.",
+        rich_help_panel=SETTINGS,
+    ),
 ]
 K = Annotated[
     int | None,
     typer.Option(
         "--K",
         min=0,
-        metavar="<int>",
-        help="Number of steps; by default the heat kernel, the limit of many steps.",
+        metavar="N",
+        help="Number of steps; by default infinitely many, the heat kernel.",
+        rich_help_panel=SETTINGS,
     ),
 ]
 Scheme = Annotated[
     str | None,
     typer.Option(
         "--scheme",
-        metavar="<name>",
+        metavar="NAME",
         callback=check_scheme,
-        help="Integrator, such as heat, euler or rk4 (an unknown name lists all); by default euler "
-        "if K is given, else heat.",
+        help="Integrator: heat, euler (the default with --K) or rk4.",
+        rich_help_panel=SETTINGS,
     ),
 ]
 SelfLoops = Annotated[
-    bool, typer.Option("--self-loops/--no-self-loops", help="Diffuse with A + I, or with A.")
+    bool,
+    typer.Option(
+        "--self-loops/--no-self-loops",
+        help="Add an edge from every node to itself (the default), or none.",
+        rich_help_panel=SETTINGS,
+    ),
 ]
 Scaling = Annotated[
     str,
     typer.Option(
         "--feature-scaling",
-        metavar="<name>",
-        help="Before features diffuse: auto, none, rows, sqrt, idf, idf-sqrt or standard.",
+        metavar="NAME",
+        help="none, rows, sqrt, idf, idf-sqrt, standard, or auto.",
         parser=_parse_scaling,
+        rich_help_panel=SETTINGS,
     ),
 ]
 WeightDecay = Annotated[
     str | None,
     typer.Option(
-        "--weight-decay", help="L2 penalty, or comma-separated candidates; by default chosen."
+        "--weight-decay",
+        metavar="X",
+        help="L2 penalty, or candidates: 1e-4,1e-3.",
+        rich_help_panel=SETTINGS,
     ),
 ]
 Extensions = Annotated[
     str,
     typer.Option(
         "--extensions",
-        metavar="<names>",
-        help="What to add to DGC where held-out nodes say that it helps: auto, none, or names with "
-        "commas between them: similar-edges, self-training, class-offsets, channels.",
+        metavar="NAMES",
+        help="Added to DGC where it helps: auto, none, or some of similar-edges,self-training,"
+        "class-offsets,channels.",
+        rich_help_panel=SETTINGS,
     ),
 ]
 ClassWeight = Annotated[
@@ -152,6 +184,7 @@ ClassWeight = Annotated[
     typer.Option(
         "--class-weight",
         help="balanced: every class counts as much, however few labelled nodes it has.",
+        rich_help_panel=SETTINGS,
         **choice(("balanced",)),
     ),
 ]
@@ -159,8 +192,10 @@ Scoring = Annotated[
     str,
     typer.Option(
         "--scoring",
-        help="What settings are chosen by on held-out nodes.",
-        **choice(("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")),
+        help="What settings are chosen by: accuracy, balanced_accuracy, f1_macro, log_loss or "
+        "roc_auc.",
+        rich_help_panel=SETTINGS,
+        **choice(SCORES) | {"metavar": "NAME"},
     ),
 ]
 Task = Annotated[
@@ -179,7 +214,7 @@ Seed = Annotated[
         min=0,
         max=2**32 - 1,
         help="Random seed.",
-        rich_help_panel=_MACHINE,
+        rich_help_panel=MACHINE,
     ),
 ]
 Threads = Annotated[
@@ -188,27 +223,27 @@ Threads = Annotated[
         "--threads",
         min=1,
         help="Number of threads; by default one per core.",
-        rich_help_panel=_MACHINE,
+        rich_help_panel=MACHINE,
     ),
 ]
 Memory = Annotated[
     str | None,
     typer.Option(
         "--memory",
-        metavar="<size>",
+        metavar="SIZE",
         help="Memory budget, such as 4GB; by default all memory.",
         parser=_parse_memory,
-        rich_help_panel=_MACHINE,
+        rich_help_panel=MACHINE,
     ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="Print the report as JSON, and nothing else.", rich_help_panel=_MACHINE
+        "--json", help="Print the report as JSON, and nothing else.", rich_help_panel=MACHINE
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=_MACHINE)
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=MACHINE)
 ]
 Data = Annotated[
     Path | None,
@@ -223,12 +258,12 @@ Again = Annotated[
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Exit with 3 if the model did not converge.", rich_help_panel=_MACHINE
+        "--strict", help="Exit with 3 if the model did not converge.", rich_help_panel=MACHINE
     ),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Print the traceback of an error.", rich_help_panel=_MACHINE),
+    typer.Option("--debug", help="Print the traceback of an error.", rich_help_panel=MACHINE),
 ]
 
 
@@ -241,9 +276,10 @@ class ColumnOptions:
         str | None,
         _column_option(
             "--features",
-            "Columns of features, comma-separated names or patterns ('f*'), and perhaps a table of "
-            "node, feature, value; or a matrix (.npz, .npy, .mtx, .svm). By default every column "
-            "but ids, constants and the like.",
+            "Columns, with commas between names or patterns ('f*'), and perhaps a table of node, "
+            "feature, value; or a matrix (.npz, .npy, .mtx, .svm). By default every column but "
+            "ids, constants and the like.",
+            metavar="NAMES",
         ),
     ] = None
     source: Annotated[
@@ -257,8 +293,8 @@ class ColumnOptions:
         str,
         _column_option(
             "--directed",
-            "Features diffuse along undirected edges. Where the two directions differ, take the "
-            "larger weight, their sum, the larger one but keep directions to learn from, or "
+            "Where the two directions of an edge differ, take the larger weight, their sum, the "
+            "larger but keep directions to learn from, or "
             "refuse.",
             **choice(get_args(Directed)),
         ),

@@ -62,7 +62,8 @@ def paper(
     Results are stored in the folder and reused, so that a run can be stopped and resumed.
     """
     reporter = Reporter(output_options)
-    from heatgraph.experiments.paper.catalogue import select_experiments
+    from heatgraph.errors import InputError
+    from heatgraph.experiments.paper.catalogue import ALL, EXPERIMENTS, select_experiments
     from heatgraph.experiments.paper.experiment import RunConfig
     from heatgraph.experiments.paper.reproduction import (
         command_line,
@@ -72,7 +73,13 @@ def paper(
     )
     from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import MARKDOWN, PAGE
+    from heatgraph.tables.columns import did_you_mean
 
+    if name not in (*EXPERIMENTS, ALL):
+        raise typer.BadParameter(
+            f"there is no experiment {name!r}.{did_you_mean(name, [*EXPERIMENTS, ALL])} There are "
+            f"{', '.join(EXPERIMENTS)}; or {ALL}."
+        )
     chosen = select_experiments(name)
     output = output or Path("heatgraph-paper-quick" if quick else "heatgraph-paper")
     check_folders(data, output)
@@ -89,6 +96,9 @@ def paper(
         if section.name == name:
             reporter.section_tables(section)
     left_out = skip_reasons(status.skipped, results)
+    if not results.records(trials):
+        reasons = " ".join(left_out) or "there is nothing to run."
+        raise InputError(f"no run of {name} has a result, so there is nothing to report: {reasons}")
     for reason, count in left_out.items():
         reporter.print(f"Left out {count}: {reason}")
     reporter.print(

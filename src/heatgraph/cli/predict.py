@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +10,9 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
-from heatgraph.cli.input_tables import read_and_report
+from heatgraph.cli.input_tables import MAX_CLASSES_LISTED, read_and_report
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
+from heatgraph.cli.predictions import check_explained, make_predictions
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def predict(
             "(fit --with-graph). EDGES refer to its ids and to theirs.",
         ),
     ] = False,
+    explain_top: options.ExplainTop = None,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
@@ -50,16 +53,23 @@ def predict(
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
     from heatgraph.learning.model_files import load, task_of
     from heatgraph.report.target_summary import intervals
-    from heatgraph.tables.model_predictions import table_of_predictions
+    from heatgraph.tables.target_predictions import target_predictions
     from heatgraph.tables.writing import table_format, write_table
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
     check_outputs([model, *source.files, *columns.feature_parts], [output])
     if not is_stdout(output):
         table_format(output)
+    if new and explain_top is not None:
+        raise typer.BadParameter("--explain-top explains nodes of whole tables: leave out --new.")
     classifier = load(model).set_params(**resources.parameters())
     task = task_of(classifier)
     table_options = columns.table_options_for(classifier, resources.memory)
+    if explain_top is not None and task != "classification":
+        raise typer.BadParameter(
+            f"--explain-top explains classes, and this model is of {task}. Leave it out, and "
+            "explain single nodes with `heatgraph explain`."
+        )
     if new and task != "classification":
         raise typer.BadParameter(
             f"--new labels new nodes by a model of classes, and this one is of {task}. Leave it "
@@ -73,17 +83,32 @@ def predict(
         )
     else:
         result, summary = read_and_report(reporter, source, table_options)
-        graph = result.dataset.graph
-        with reporter.progress("predicting"):
-            bounds = intervals(classifier, graph) if task == "regression" else None
-            table = table_of_predictions(classifier, task, graph, result.id_column, bounds)
+        if task == "classification":
+            check_explained(result, explain_top)
+            table = make_predictions(reporter, classifier, result, explain_top=explain_top)
+        else:
+            graph = result.dataset.graph
+            with reporter.progress("predicting"):
+                bounds = intervals(classifier, graph) if task == "regression" else None
+                table = target_predictions(classifier, task, graph, result.id_column, bounds)
     with name_in_errors(output):
         write_table(table, output)
+    counts = Counter(map(str, table["prediction"].to_pylist()))
+    if task == "classification":
+        listed = [f"{label} ({count:,})" for label, count in counts.most_common(MAX_CLASSES_LISTED)]
+        more = [f"... ({len(counts):,} classes)"] if len(counts) > len(listed) else []
+        reporter.print(f"Predicted {', '.join(listed + more)}")
     if not is_stdout(output):
         reporter.print(f"Wrote predictions of {len(table):,} nodes to {output}")
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
-        {"read": summary, "wrote": {"predictions": str(output)}, "seconds": reporter.seconds}
+        {
+            "read": summary,
+            "predicted": dict(counts.most_common()) if task == "classification" else None,
+            "wrote": {"predictions": str(output)},
+            "warnings": reporter.warnings,
+            "seconds": reporter.seconds,
+        }
     )
 
 

@@ -1,7 +1,9 @@
 """What a command prints: its report to standard output, progress and warnings to standard error.
 
-If standard output is taken by a table (``-o -``), the report goes to standard error. Progress is a
-bar on a terminal; elsewhere, a fit prints a line now and then.
+The report is as wide as the terminal, up to `MAX_WIDTH` columns, and 80 columns wide elsewhere.
+Warnings are wrapped on a terminal only, so that each is one line of a log. If standard output is
+taken by a table (``-o -``), the report goes to standard error. Progress is a bar on a terminal;
+elsewhere, a fit prints a line now and then.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from heatgraph._io.formatting import format_seconds
 from heatgraph.cli.options import OutputOptions
+from heatgraph.cli.text_layout import table_lines, wrap
 from heatgraph.errors import HeatgraphWarning
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ STAGE_NAMES = {"search": "trying settings", "fit": "fitting"}
 LINE_INTERVAL = 10.0
 # Seconds before the time left is estimated.
 LEAST_TIMED = 2.0
+# Columns of a report on a wide terminal, and the fewest that a narrow one is taken to have.
+MAX_WIDTH, MIN_WIDTH = 100, 40
 
 
 class Reporter:
@@ -58,22 +63,36 @@ class Reporter:
         """Whether the report is text, neither JSON nor suppressed."""
         return not (self.quiet or self.as_json)
 
-    def print(self, text: str = "") -> None:
-        """Print a line of the report."""
+    @property
+    def width(self) -> int:
+        """Columns of the report."""
+        return max(MIN_WIDTH, min(self._report.width, MAX_WIDTH))
+
+    @property
+    def prints_unicode(self) -> bool:
+        """Whether the report may contain any character."""
+        return "utf" in (self.stream.encoding or "").lower()
+
+    def print(self, text: str = "", style: str | None = None) -> None:
+        """Print a paragraph of the report, or a blank line."""
         if self.prints_text:
-            self._report.print(text, markup=False)
+            self.verbatim("\n".join(wrap(text, self.width)), style)
+
+    def verbatim(self, text: str, style: str | None = None) -> None:
+        """Print lines of the report as they are."""
+        if self.prints_text:
+            self._report.print(text, markup=False, style=style)
             self.stream.flush()  # so that a log can be followed while a long command runs
 
-    def table(self, rows: Sequence[tuple[str, ...]], title: str = "") -> None:
-        """Print rows in aligned columns."""
-        if not self.prints_text:
-            return
+    def table(
+        self, rows: Sequence[tuple[str, ...]], title: str = "", *, numbers: bool = False
+    ) -> None:
+        """Print rows in aligned columns; with `numbers`, all but the first at the right."""
         if title:
-            self._report.print(title, style="bold", markup=False)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            self.print("  " + "  ".join(cells).rstrip())
+            self.print(title, "bold")
+        ellipsis = "…" if self.prints_unicode else "..."
+        for line in table_lines(rows, self.width, numbers=numbers, ellipsis=ellipsis):
+            self.verbatim(line)
 
     def section_tables(self, section: Section) -> None:
         """Print the tables of a section of a document."""
@@ -138,7 +157,10 @@ class Reporter:
     def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
         self.warnings.append(str(message))
         if not self.quiet:
-            self._stderr.print(f"warning: {message}", style="yellow", markup=False)
+            text = f"warning: {message}"
+            if sys.stderr.isatty():
+                text = "\n".join(wrap(text, self._stderr.width))
+            self._stderr.print(text, style="yellow", markup=False)
 
 
 def describe_progress(fit: FitProgress) -> str:

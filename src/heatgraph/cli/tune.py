@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from heatgraph.cli import options
-from heatgraph.cli.fit import print_fit_summary
+from heatgraph.cli.fit_report import print_result, print_settings
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
+from heatgraph.cli.terminal_chart import bar_chart
 
 
 @options.expand_groups
@@ -41,7 +42,7 @@ def tune(
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
     import pyarrow as pa
 
-    from heatgraph.report.plots import check_plot_name, plot_search
+    from heatgraph.report.plots import accuracy_over_time, check_plot_name, plot_search
     from heatgraph.report.summary import fit_summary
     from heatgraph.tables.writing import table_format, write_table
 
@@ -57,6 +58,7 @@ def tune(
     result, summary = read_labelled(reporter, graph, table_options)
     # A slow import, which an error in the tables should not wait for.
     from heatgraph.learning.classifier import DGCClassifier
+    from heatgraph.report.fit_result import evaluate_fit
 
     classifier = DGCClassifier(**parameters)
     data = result.dataset
@@ -64,10 +66,13 @@ def tune(
     before = reporter.seconds
     with reporter.fit_progress() as progress:
         classifier.fit(data.graph, data.labels, train, val, progress=progress)
-    chosen = fit_summary(classifier, data, score_test=False) | {
-        "seconds": reporter.seconds - before
-    }
-    print_fit_summary(reporter, chosen)
+        seconds = reporter.seconds - before
+        outcome = evaluate_fit(classifier, data, use_test=False, progress=progress)
+    chosen = fit_summary(classifier, data) | {"seconds": seconds}
+    print_settings(reporter, chosen)
+    curve = accuracy_over_time(classifier.search_)
+    _print_curve(reporter, curve, classifier.T_)
+    print_result(reporter, outcome)
     if output is not None:
         with name_in_errors(output):
             write_table(pa.Table.from_pylist(classifier.search_), output)
@@ -83,7 +88,26 @@ def tune(
             )
         reporter.print(f"Wrote the plot to {plot}")
     reporter.print(f"Done in {reporter.seconds:.1f} s")
-    reporter.json({"read": summary, "chosen": chosen, "seconds": reporter.seconds})
+    reporter.json(
+        {
+            "read": summary,
+            "chosen": chosen,
+            "curve": [{"T": T, "accuracy": accuracy} for T, accuracy in curve],
+            "result": None if outcome is None else outcome.to_json(),
+            "seconds": reporter.seconds,
+        }
+    )
+
+
+def _print_curve(
+    reporter: Reporter, curve: list[tuple[float, float]], chosen: float | None
+) -> None:
+    """Print accuracy over T as a chart."""
+    if len(curve) < 2:
+        return
+    reporter.print("Accuracy of the best setting at each T, on held-out nodes", "bold")
+    for line in bar_chart(curve, reporter.width, chosen, unicode=reporter.prints_unicode):
+        reporter.verbatim(line)
 
 
 def _check_search(parameters: dict[str, Any], plot: Path | None) -> None:

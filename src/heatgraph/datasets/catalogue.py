@@ -30,6 +30,10 @@ Wayne W. Zachary: An Information Flow Model for Conflict and Fission in Small Gr
 Anthropological Research 33(4), 1977."""
 
 
+# Planetoid's files number the classes. Their sizes (249, 590, 668, 701, 596 and 508 papers) are all
+# different, and those of the names in the original release, citeseer.content.
+CITESEER_CLASSES = ("AI", "ML", "IR", "DB", "Agents", "HCI")
+
 # Called with the folder of local files and a progress callback, both optional.
 Reader = Callable[[str | Path | None, Progress | None], Dataset]
 
@@ -51,6 +55,7 @@ class CatalogueEntry:
     files that the user provides ("by hand"), or a generator ("generated"). `how` says how to obtain
     it, `difference` why its counts differ from `published`, or where they are from. Counts of files
     that the user provides are published ones; `load_dataset` notes where the files differ.
+    `class_names` are those of the labels 0, 1, ..., where the files have numbers.
     """
 
     name: str
@@ -66,6 +71,7 @@ class CatalogueEntry:
     published: PublishedCounts | None = None
     difference: str = ""
     how: str = ""
+    class_names: tuple[str, ...] = ()
 
 
 def load_dataset(
@@ -102,6 +108,7 @@ def load_dataset(
     return replace(
         data,
         name=name,
+        class_names=dict(enumerate(entry.class_names)),
         licence=entry.licence,
         citation=entry.citation,
         notes=" ".join(
@@ -308,6 +315,7 @@ _ENTRIES = [
         PublishedCounts(3_327, 4_732, (120, 500, 1_000)),
         EDGES_DIFFER.format(published=4_732, here=4_676, loops=124)
         + " 15 nodes have neither features nor a label (-1).",
+        class_names=CITESEER_CLASSES,
     ),
     CatalogueEntry(
         "cora", "papers of seven fields, by words and citations", "download",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,8 @@ class Dataset:
         Documentation of published data; empty by default.
     task : {"classification", "multilabel", "regression"}
         What `labels` are.
+    class_names : dict from label to str
+        What labels that are numbers stand for, if that is known.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Dataset:
     source: str = ""
     notes: str = ""
     task: str = "classification"
+    class_names: Mapping[Any, str] = field(default_factory=dict)
 
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
@@ -107,6 +110,21 @@ class Dataset:
         if len(train) == 0:
             train = np.setdiff1d(np.flatnonzero(known), np.union1d(split.val, split.test))
         return train, split.val if len(split.val) else None, test if len(test) else None
+
+    def with_named_classes(self) -> Dataset:
+        """The same data with names as labels, and None for no label, if `class_names` has names.
+
+        Examples
+        --------
+        >>> path = Graph.from_edges([0, 1], [1, 2], num_nodes=3, symmetrize="max")
+        >>> data = Dataset("path", path, np.array([1, 0, -1]), class_names={0: "a", 1: "b"})
+        >>> data.with_named_classes().labels
+        array(['b', 'a', None], dtype=object)
+        """
+        if not self.class_names or self.labels is None:
+            return self
+        names = [self.class_names.get(label) for label in np.asarray(self.labels).tolist()]
+        return replace(self, labels=np.array(names, dtype=object), class_names={})
 
     def digest(self) -> str:
         """SHA-256 of the graph, features, labels and splits, to recognise the same data."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph._arguments import positive_integer
+from heatgraph._arguments import positive_integer, short_repr
 from heatgraph.errors import InputError
 from heatgraph.learning._labels import Labels, is_missing
 
@@ -109,7 +109,9 @@ def fraction_split(
     except (TypeError, ValueError):
         shares = np.empty(0)
     if shares.shape != (3,) or not (shares >= 0).all() or shares.sum() > 1 + 1e-9:
-        raise InputError(f"fractions must be three numbers >= 0 of sum <= 1. Got {fractions!r}.")
+        raise InputError(
+            f"fractions must be three numbers >= 0 of sum <= 1. Got {short_repr(fractions)}."
+        )
     codes = _encode(labels)
     order = _shuffle(np.flatnonzero(codes >= 0), seed)
     groups = [order]
@@ -156,7 +158,9 @@ def _read_indices(nodes: Any, name: str) -> Indices:
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0:
-        raise InputError(f"{name} must be indices of nodes, integers >= 0. Got {nodes!r}.")
+        raise InputError(
+            f"{name} must be indices of nodes, integers >= 0. Got {short_repr(nodes)}."
+        )
     return np.unique(array).astype(np.int64)
 
 
@@ -166,7 +170,7 @@ def _is_count(value: Any) -> bool:
 
 def _shuffle(nodes: Indices, seed: int) -> Indices:
     if not _is_count(seed):
-        raise InputError(f"seed must be an integer >= 0. Got {seed!r}.")
+        raise InputError(f"seed must be an integer >= 0. Got {short_repr(seed)}.")
     return np.random.default_rng(seed).permutation(nodes)
 
 

@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph._arguments import INDEX_LIMIT, index_dtype, positive_integer
+from heatgraph._arguments import INDEX_LIMIT, index_dtype, positive_integer, short_repr
 from heatgraph._io.memory import require_memory
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split, fraction_split
@@ -366,7 +366,8 @@ def _cutoff(exponent: float, n: int, edges: int) -> tuple[float, float]:
     """
     if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not exponent > 2:
         raise InputError(
-            f"exponent must be a number > 2: degrees have no mean otherwise. Got {exponent!r}."
+            "exponent must be a number > 2: degrees have no mean otherwise. Got "
+            f"{short_repr(exponent)}."
         )
     beta = 1.0 / (exponent - 1.0)
     cap = max(n / math.sqrt(2.0 * edges), 1.0)
@@ -423,10 +424,10 @@ def _check_number(name: str, value: Any, least: float, most: float) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (least <= value <= most and math.isfinite(value)):
         expected = f"in [{least:g}, {most:g}]" if math.isfinite(most) else f">= {least:g}"
-        raise InputError(f"{name} must be a number {expected}. Got {value!r}.")
+        raise InputError(f"{name} must be a number {expected}. Got {short_repr(value)}.")
 
 
 def _random_stream(seed: int, stream: int) -> np.random.Generator:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be an integer >= 0. Got {seed!r}.")
+        raise InputError(f"seed must be an integer >= 0. Got {short_repr(seed)}.")
     return np.random.default_rng([int(seed), stream])

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph._arguments import as_array, check_range, index_dtype, working_dtype
+from heatgraph._arguments import as_array, check_range, index_dtype, short_repr, working_dtype
 from heatgraph.errors import InputError
 from heatgraph.graph._growth import (
     NewNodes,
@@ -526,7 +526,7 @@ class Graph:
         node has L = 0 (Chung's convention), so its features do not change.
         """
         if not isinstance(self_loops, bool | np.bool_):
-            raise InputError(f"self_loops must be True or False. Got {self_loops!r}.")
+            raise InputError(f"self_loops must be True or False. Got {short_repr(self_loops)}.")
         return NormalizedOperator.from_adjacency(
             self.indptr,
             self.indices,
@@ -669,7 +669,7 @@ def _count_nodes(num_nodes: int | None, features: Any) -> int:
         shape = features.shape if sp.issparse(features) else as_array(features, "features").shape
         return int(shape[0]) if shape else 0
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
-        raise InputError(f"num_nodes must be an integer >= 0. Got {num_nodes!r}.")
+        raise InputError(f"num_nodes must be an integer >= 0. Got {short_repr(num_nodes)}.")
     return int(num_nodes)
 
 
@@ -686,4 +686,6 @@ def _edge_ends(ends: Any, name: str) -> Array:
 
 def _check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
     if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
+        raise InputError(
+            f"{name} must be one of {', '.join(map(repr, choices))}. Got {short_repr(value)}."
+        )

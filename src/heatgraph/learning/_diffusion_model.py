@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from heatgraph.diffusion import diffuse
-from heatgraph.errors import InputError
-from heatgraph.graph import Graph
+from heatgraph.errors import FeatureNamesWarning, InputError, warn
+from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._node_estimator import NodeEstimator
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._training import nodes_digest
@@ -90,18 +91,39 @@ class DiffusionModel(NodeEstimator):
 
     def _graph_to_label(self, graph: Graph | None) -> Graph:
         """The graph to predict on, after a check of its features or, without any, of its nodes."""
+        check_is_fitted(self)
+        if graph is not None and graph is not getattr(self, "graph_", None):
+            check_graph(graph)
+            graph = self._align_features(graph)
         graph = super()._graph_to_label(graph)
-        names = getattr(self, "feature_names_in_", None)
-        if names and graph.feature_names and names != graph.feature_names:
-            pairs = zip(names, graph.feature_names, strict=True)
-            at, (ours, theirs) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
-            raise InputError(
-                "the graph's features must be those that the model was fitted with, in their "
-                f"order. Feature {at} is {theirs!r}, where the model has {ours!r}."
-            )
         if not self.n_features_in_:
             self._check_nodes(graph, self.coef_.shape[1], "without features")
         return graph
+
+    def _align_features(self, graph: Graph) -> Graph:
+        """The graph with the features that the model has, by name and in the model's order."""
+        names = getattr(self, "feature_names_in_", None)
+        if not graph.feature_names or names == graph.feature_names:
+            return graph
+        if names is None:
+            if graph.num_features == self.n_features_in_:
+                warn(
+                    "the model was fitted with features without names, so those of the graph are "
+                    f"taken in their order: {graph.feature_names[0]!r} for the first. Check that "
+                    "it is the same.",
+                    FeatureNamesWarning,
+                )
+            return graph
+        position = {name: at for at, name in enumerate(graph.feature_names)}
+        missing = [name for name in names if name not in position]
+        if missing:
+            raise InputError(
+                f"the graph lacks {len(missing):,} of the {len(names):,} features that the model "
+                f"was fitted with, the first of them {missing[0]!r}. It has "
+                f"{graph.num_features:,}, the first of them {graph.feature_names[0]!r}."
+            )
+        order = [position[name] for name in names]
+        return graph.with_features(graph.features[:, order], names)
 
 
 def resolve_scalings(space: SearchSpace, graph: Graph, train: Array) -> SearchSpace:

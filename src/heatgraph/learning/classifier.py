@@ -23,11 +23,12 @@ import numpy.typing as npt
 import scipy.special
 from sklearn.utils.validation import check_is_fitted
 
-from heatgraph._arguments import positive_integer
+from heatgraph._arguments import positive_integer, short_repr
 from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, write_tensors
 from heatgraph.diffusion import check_engine
 from heatgraph.errors import (
     InputError,
+    OneClassWarning,
     ShiftWarning,
     StabilityWarning,
     warn,
@@ -65,6 +66,8 @@ Array = npt.NDArray[Any]
 # The kind of content that a model file declares in its header.
 KIND = "DGCClassifier"
 FINAL_FITS = ("train", "train+val")
+# On fewer nodes, predictions of a single class are nothing to warn of.
+MIN_NODES_TO_JUDGE = 30
 LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list without 'channels'."
 
 _NEW_NODE_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
@@ -176,7 +179,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
     final_fit_nodes_ : int
         Number of labelled nodes that the last fit learned from.
     feature_names_in_ : list of str
-        Only if the graph names its features. Graphs to predict on must then have the same names.
+        Only if the graph names its features. Those of graphs to predict on are then found by name.
     feature_encoder_ : FeatureEncoder or None
         How columns of a table became the features, if the graph was read from tables.
     graph_ : Graph
@@ -317,7 +320,9 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         (node,) = node_indices([node], graph.num_nodes, "node")
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
-            raise InputError(f"label must be one of the classes {classes}. Got {label!r}.")
+            raise InputError(
+                f"label must be one of the classes {classes}. Got {short_repr(label)}."
+            )
         bias = self.intercept_.astype(np.float64)
         terms, scores = [], bias
         for diffused, coef in self._terms(graph):
@@ -513,7 +518,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
             learning_rate=self.learning_rate,
         )
         # L-BFGS has no learning rate to choose.
-        if self.solver != "adam":
+        if not (isinstance(self.solver, str) and self.solver == "adam"):
             return replace(space, learning_rates=space.learning_rates[:1])
         return space
 
@@ -522,13 +527,17 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
     ) -> tuple[NodeClassificationTask, Array]:
         """Validate the arguments of `fit` and all parameters before any work is done."""
         check_graph(graph)
-        if self.solver not in ("lbfgs", "adam"):
-            raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {self.solver!r}.")
-        if not isinstance(self.calibrate, bool | np.bool_) and self.calibrate != "auto":
-            raise InputError(f"calibrate must be True, False or 'auto'. Got {self.calibrate!r}.")
-        if self.final_fit not in FINAL_FITS:
+        if not isinstance(self.solver, str) or self.solver not in ("lbfgs", "adam"):
+            raise InputError(f"solver must be 'lbfgs' or 'adam'. Got {short_repr(self.solver)}.")
+        if not isinstance(self.calibrate, bool | np.bool_) and not (
+            isinstance(self.calibrate, str) and self.calibrate == "auto"
+        ):
+            raise InputError(
+                f"calibrate must be True, False or 'auto'. Got {short_repr(self.calibrate)}."
+            )
+        if not isinstance(self.final_fit, str) or self.final_fit not in FINAL_FITS:
             listed = " or ".join(map(repr, FINAL_FITS))
-            raise InputError(f"final_fit must be {listed}. Got {self.final_fit!r}.")
+            raise InputError(f"final_fit must be {listed}. Got {short_repr(self.final_fit)}.")
         names = read_extensions(self.extensions)
         if names and self.extensions != "auto" and self.solver != "lbfgs":
             raise InputError("extensions need solver='lbfgs'. Got solver='adam'.")
@@ -607,7 +616,22 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
             for name, coef in self.channel_coefs_.items():
                 columns = coef.T if name in LINKS else self._undiffused(graph, coef)
                 scores += channels.apply(name, columns)
+        self._warn_of_one_class(graph, scores)
         return scores if nodes is None else scores[nodes]
+
+    def _warn_of_one_class(self, graph: Graph, scores: Array) -> None:
+        """Warn if all nodes of the fitted graph, which has several classes, are predicted alike."""
+        if graph is not getattr(self, "graph_", None) or graph.num_nodes < MIN_NODES_TO_JUDGE:
+            return
+        best = scores.argmax(axis=1)
+        if (best == best[0]).all():
+            label = self.classes_.tolist()[int(best[0])]
+            warn(
+                f"all {graph.num_nodes:,} nodes are predicted as {label!r}, one of "
+                f"{len(self.classes_):,} classes: nothing was found that tells them apart, or the "
+                "others have too few labels. Add labels of them, or try class_weight='balanced'.",
+                OneClassWarning,
+            )
 
     def _warn_of_shift(self, graph: Graph, undiffused: Array, diffused: Array) -> None:
         """Warn if a graph differs from the one that was fitted."""

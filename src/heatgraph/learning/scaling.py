@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import short_repr
 from heatgraph.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -71,7 +72,7 @@ def check_scaling(name: Any) -> None:
     """Raise `InputError` unless `name` is a scaling or "auto"."""
     if not isinstance(name, str) or name not in (*SCALINGS, "auto"):
         listed = ", ".join(map(repr, ("auto", *SCALINGS)))
-        raise InputError(f"feature_scaling must be one of {listed}. Got {name!r}.")
+        raise InputError(f"feature_scaling must be one of {listed}. Got {short_repr(name)}.")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import multimode
 from typing import Any
 
 import numpy as np
@@ -33,26 +34,44 @@ def check_plot_name(path: str | Path) -> None:
         raise InputError(f"{path}: the name of a plot must end in {', '.join(FORMATS)}.")
 
 
+def accuracy_over_time(search: Sequence[dict[str, Any]]) -> list[tuple[float, float]]:
+    """The values of T in a search (`search_`) in order, each with its best accuracy.
+
+    Accuracies are compared between equals: those of the regression and the feature scaling that
+    were tried at most values of T, without values that few other settings were combined with, as
+    are those that refine a search. Empty if there was no search over T.
+
+    Examples
+    --------
+    >>> tried = [(1.0, 0.5), (1.0, 0.6), (2.0, 0.7)]
+    >>> accuracy_over_time([{"T": T, "accuracy": accuracy} for T, accuracy in tried])
+    [(1.0, 0.6)]
+    """
+    groups: dict[tuple[Any, ...], dict[float, list[float]]] = {}
+    for record in search:
+        if record["T"] is not None:
+            key = tuple(record.get(name) for name in ("head", "feature_scaling", "self_loops"))
+            by_time = groups.setdefault(key, {})
+            by_time.setdefault(record["T"], []).append(record["accuracy"])
+    if not groups:
+        return []
+    by_time = max(groups.values(), key=lambda group: (len(group), max(map(max, group.values()))))
+    usual = max(multimode(map(len, by_time.values())))
+    return [(T, max(by_time[T])) for T in sorted(by_time) if len(by_time[T]) >= usual]
+
+
 def plot_search(
     search: Sequence[dict[str, Any]], chosen: float | None, path: str | Path, title: str = ""
 ) -> None:
-    """Plot validation accuracy over T, from the records of a search (`search_`).
-
-    Shown are the values of T that were combined with all other settings, each with the accuracy of
-    the best combination; values that refined the search later are left out.
-    """
+    """Plot validation accuracy over T (`accuracy_over_time`), from the records of a search."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     check_plot_name(path)
-    tried = [record for record in search if record["T"] is not None]
-    if not tried:
+    curve = accuracy_over_time(search)
+    if not curve:
         raise InputError("there was no search over T, so there is nothing to plot.")
-    T = np.array([record["T"] for record in tried])
-    accuracy = 100 * np.array([record["accuracy"] for record in tried])
-    times, counts = np.unique(T, return_counts=True)
-    times = times[counts == counts.max()]
-    best = np.array([accuracy[time == T].max() for time in times])
+    times, best = np.transpose(curve) * [[1.0], [100.0]]
     with rc_context(STYLE):
         figure = Figure(figsize=(7, 4.4), dpi=150, layout="constrained")
         axes = figure.add_subplot()
@@ -60,7 +79,7 @@ def plot_search(
         if chosen is not None:
             axes.axvline(chosen, color=ORANGE, lw=2, ls="--", label=f"chosen: T = {chosen:.2f}")
         if times[0] == 0:
-            axes.axhline(best[0], color=GREY, lw=2, ls=":", label="features alone (T = 0)")
+            axes.axhline(best[0], color=GREY, lw=2, ls=":", label="T = 0, no diffusion")
         axes.set_xlabel("diffusion time T (no unit)")
         axes.set_ylabel("validation accuracy (%)")
         axes.margins(x=0.02, y=0.1)

@@ -85,24 +85,14 @@ def neighbours_summary(data: Dataset) -> dict[str, Any] | None:
     return measured | asdict(found)
 
 
-def fit_summary(
-    model: DGCClassifier,
-    data: Dataset,
-    alone: DGCClassifier | None = None,
-    *,
-    score_test: bool = True,
-) -> dict[str, Any]:
-    """Chosen settings and accuracies of a fitted model, beside those of two simple baselines.
+def fit_summary(model: DGCClassifier, data: Dataset) -> dict[str, Any]:
+    """Settings of a fitted model, and how they were chosen; labels of test nodes are not read.
 
-    The baselines are the largest class, and `alone`, a model of the same data that ignores the
-    graph. With `score_test`, the model is also scored on the test nodes, if any.
+    How well it predicts is measured by `heatgraph.report.fit_result`.
     """
-    train, val, test = data.partition()
+    train, val, _ = data.partition()
     labels = Labels.read(data.labels, data.graph.num_nodes)
     training = labels.labelled(train, "train")
-    validation = training if val is None else val
-    codes = labels.encode(model.classes_, training)
-    majority = np.bincount(codes, minlength=len(model.classes_)).argmax()
     validated_by = f"{len(val):,} validation nodes" if val is not None else "cross-validation"
     summary: dict[str, Any] = {
         "T": model.T_,
@@ -116,16 +106,12 @@ def fit_summary(
         "settings_tried": len(model.search_),
         "training_nodes": len(training),
         "validated_by": validated_by if model.validation_accuracy_ is not None else None,
+        "scoring": model.scoring,
+        "validation_score": model.validation_score_,
         "validation_accuracy": model.validation_accuracy_,
-        "majority_accuracy": float((labels.encode(model.classes_, validation) == majority).mean()),
-        "features_alone_accuracy": None if alone is None else alone.validation_accuracy_,
         "hints": _hints(model),
     }
-    summary |= _additions(model, len(training), 0 if val is None else len(val))
-    if score_test and test is not None:
-        summary["test_nodes"] = len(test)
-        summary["test_accuracy"] = model.score(None, data.labels, test)
-    return summary
+    return summary | _additions(model, len(training), 0 if val is None else len(val))
 
 
 def used_extensions(model: DGCClassifier) -> list[str]:

@@ -115,7 +115,9 @@ def find_node_columns(table: InputTable, options: TableOptions) -> dict[str, Col
         columns["id"] = _detect_id(table)
     if columns["id"].name is None:
         raise InputError(
-            f"{table.name} needs a column of ids. It has {format_names(table.column_names)}."
+            f"{table.name} needs a column of ids, strings or integers. It has "
+            f"{format_names(table.column_names)}. If ids were an index, reset_index() makes it a "
+            "column."
         )
     for purpose in ("label", "split"):
         if columns[purpose].name == columns["id"].name:
@@ -138,7 +140,12 @@ def _detect_id(table: InputTable) -> ColumnChoice:
     names = table.column_names
     if PANDAS_INDEX in names and not pa.types.is_integer(table.column(PANDAS_INDEX).type):
         return ColumnChoice(PANDAS_INDEX, True)
-    candidates = (name for name in names if name.lower() not in LABEL_LIKE_NAMES)
+    candidates = (
+        name
+        for name in names
+        if name.lower() not in LABEL_LIKE_NAMES
+        and not pa.types.is_floating(table.column(name).type)
+    )
     return ColumnChoice(next(candidates, None), True)
 
 

@@ -18,6 +18,8 @@ from heatgraph.tables.columns import ColumnChoice, is_common_id
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.values import is_text, refuse_rows
 
+# Why a column that is no id may be taken for one.
+LOST_INDEX = "no column is called id; if ids were an index, reset_index() makes it a column"
 _POWERS_OF_TEN = np.array([10**power for power in range(1, 20)], dtype=np.uint64)
 
 
@@ -47,6 +49,8 @@ def check_unique(table: InputTable, ids: pa.ChunkedArray, choice: ColumnChoice) 
     if len(repeated):
         row = int(repeated[0])
         detected = f" {choice.name!r} was detected as the id." if choice.detected else ""
+        if choice.detected and not is_common_id(choice):
+            detected = f" {choice.name!r} was detected as the id ({LOST_INDEX})."
         raise InputError(
             f"{table.locate(row)}: id {ids[row].as_py()!r} occurs again "
             f"({len(repeated):,} repeated ids in all). Each node has one row.{detected}"
@@ -63,7 +67,7 @@ def find_ids(ids: pa.ChunkedArray, among: pa.ChunkedArray) -> pa.ChunkedArray:
 def describe_id_table(table: InputTable, choice: ColumnChoice) -> str:
     """How an error about an unknown id names the node table."""
     if choice.detected and not is_common_id(choice):
-        return f"{table.name}, where {choice.name!r} was detected as the id"
+        return f"{table.name}, where {choice.name!r} was detected as the id ({LOST_INDEX})"
     return table.name
 
 

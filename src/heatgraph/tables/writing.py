@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,24 +35,33 @@ _FORMATS = {
 
 
 def predictions_table(
-    graph: Graph, id_column: str, classes: Array, probabilities: Array
+    graph: Graph,
+    id_column: str,
+    classes: Array,
+    probabilities: Array,
+    more: Mapping[str, list[str]] | None = None,
 ) -> pa.Table:
-    """One row per node: id, predicted class, its probability, and the probability of each class."""
+    """One row per node: id, predicted class, its probability, and the probability of each class.
+
+    `confidence` is the probability of the predicted class and `margin` how much it exceeds that of
+    the second. `more` are further columns of text, which stand before the probabilities.
+    """
     best = probabilities.argmax(axis=1)
-    reserved = {
-        "prediction",
-        "probability",
-        *(f"probability_{label}" for label in classes.tolist()),
+    ranked = np.partition(probabilities, -2, axis=1)
+    more = more or {}
+    by_class = {
+        f"probability_{label}": pa.array(probabilities[:, at].round(DIGITS))
+        for at, label in enumerate(classes.tolist())
     }
-    id_column = "id" if id_column in reserved else id_column
     table = {
-        id_column: column_of(graph.names),
         "prediction": column_of(classes[best]),
-        "probability": pa.array(probabilities[np.arange(len(best)), best].round(DIGITS)),
+        "confidence": pa.array(ranked[:, -1].round(DIGITS)),
+        "margin": pa.array((ranked[:, -1] - ranked[:, -2]).round(DIGITS)),
+        **{name: pa.array(texts, pa.string()) for name, texts in more.items()},
+        **by_class,
     }
-    for at, label in enumerate(classes.tolist()):
-        table[f"probability_{label}"] = pa.array(probabilities[:, at].round(DIGITS))
-    return pa.table(table)
+    id_column = "id" if id_column in table else id_column
+    return pa.table({id_column: column_of(graph.names)} | table)
 
 
 def write_table(table: pa.Table, path: str | Path) -> None:

@@ -24,6 +24,7 @@ from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 from heatgraph.errors import InputError
 from heatgraph.learning._serialization import to_json_value
 from heatgraph.learning.classifier import DGCClassifier
+from heatgraph.tables.columns import did_you_mean
 
 # From a data set's name to an unfitted estimator.
 EstimatorFactory = Callable[[str], Any]
@@ -155,7 +156,8 @@ def parse_methods(names: str) -> list[str]:
     for name in (part.strip().lower() for part in names.split(",")):
         if name not in METHODS and name not in GROUPS:
             raise InputError(
-                f"models are: {', '.join(METHODS)}; or {', '.join(GROUPS)} for many. Got {name!r}."
+                f"there is no model {name!r}.{did_you_mean(name, [*METHODS, *GROUPS])} There are "
+                f"{', '.join(METHODS)}; or {', '.join(GROUPS)} for many."
             )
         methods += GROUPS.get(name, (name,))
     return list(dict.fromkeys(methods))

@@ -100,7 +100,8 @@ class Experiment:
     parts
         Makes tables and charts from the records of these trials.
     remarks
-        Paragraphs at the start of its section: protocol, and where the numbers differ and why.
+        Paragraphs at the start of its section, which hold for any run: protocol and theory. What
+        follows from the numbers is made from these, by `parts`, or left out.
     related_trials
         Lists trials of other experiments, which are shown as well if they have been run.
     """

@@ -95,8 +95,6 @@ FIGURE_1 = Experiment(
     _parts,
     [
         "Points are papers, colours are classes; titles give T or K and the test accuracy, with "
-        "the authors' learning rate and weight decay (published protocol). With too small a T "
-        "classes are mixed, with too large a T they are over-smoothed, and with too few steps "
-        "(here K = 3) features that differ across edges are amplified.",
+        "the authors' learning rate and weight decay (published protocol).",
     ],
 )

@@ -69,7 +69,6 @@ FIGURE_3 = Experiment(
     _parts,
     [
         "Published protocol: the authors' learning rate and weight decay for Cora throughout; the "
-        "mean of several runs. As the paper says, both Laplacians gain from more steps, the one "
-        "with self-loops is ahead, and Runge–Kutta is better than Euler with few steps only.",
+        "mean of several runs.",
     ],
 )

@@ -103,14 +103,5 @@ NETWORK_BASELINES = Experiment(
         "that were best there. This takes hours, so `all` leaves it out. The settings are those "
         "for the public split, also with 60 % training nodes. GraphSAGE takes the mean over a node "
         "and its neighbours, since the paper names no aggregator; JKNet takes the maximum.",
-        "Where they differ by more than 1.5 points on the public split: CGNN and GCDE come out "
-        "lower on Cora. For CGNN, a rate for each node as in its authors' code changes nothing, "
-        "and their zeros and ones instead of scaled rows do worse. For GCDE, the smaller of its "
-        "authors' two learning rates with three times the epochs, and another initialisation, "
-        "change nothing; their notebook looks at test accuracy while it trains, which varies by "
-        "three points. GWNN comes out lower on Citeseer: without biases, with kernels whose rows "
-        "sum to one, and with more patience it stays there, and only four times its authors' "
-        "weight decay helps, by half of the difference. Their code makes one run. GraphSAGE on "
-        "Pubmed comes out higher.",
     ],
 )

@@ -75,8 +75,6 @@ RANDOM_SPLITS = Experiment(
     [
         "The public split is one draw. These are others: 20 training nodes per class, 500 "
         "validation and 1,000 test nodes, drawn at random; all settings are validated. All methods "
-        "have the same splits, so the paired differences are what to compare. With the settings of "
-        "both chosen on validation nodes, DGC is ahead of SGC by far less than in the printed "
-        "table.",
+        "have the same splits, so the paired differences are what to compare.",
     ],
 )

@@ -59,7 +59,7 @@ TABLE_10 = Experiment(
     lambda config: stage_times_trials(config, STEPS),
     _parts,
     [
-        "A Chebyshev series of the same response needs no more than about a dozen products, so "
-        "that beyond K = 20 or so its time no longer grows with the number of steps.",
+        "A Chebyshev series of the same response needs no more than about a dozen products, "
+        "whatever the number of steps.",
     ],
 )

@@ -90,10 +90,6 @@ TABLE_2 = Experiment(
         "nodes, and the classifier is trained to its optimum (L-BFGS). Features are scaled by row "
         "as in the paper, or the scaling is chosen on validation nodes too. Test nodes are used "
         "for evaluation only, so this is the number to expect on new data.",
-        "Where they differ: with published settings DGC comes out as printed. With validated ones "
-        "it is lower on Cora, by more than SGC is. The peak over T in Figure 3 is narrow, and 500 "
-        "validation nodes do not locate it. Random splits, below, tell more than one public "
-        "split.",
         "The paper's row of label propagation has Cora and Citeseer exchanged compared with its "
         "source (Yang et al. 2016: 68.0 and 45.3). This implementation uses class mass "
         "normalisation, as Zhu et al. propose for few labels. DeepWalk uses no features; the paper "

@@ -81,13 +81,9 @@ TABLE_3 = Experiment(
         "*validated, scaling too* chooses the scaling and trains to the optimum (L-BFGS). The "
         "search uses at most 2,000 of the training nodes, and the final fit all of them. The "
         "authors print no settings for this table, so there is no published protocol.",
-        "Where they differ: the paper prints a spread of 0.0 for DGC, which no two random splits "
-        "would give, so its runs seem to share a split; it is not published. SGC comes out better "
-        "here than printed on Cora and Pubmed, and close to DGC: the paper quotes or tunes it "
-        "otherwise. On Citeseer both are lower than printed by about as much, little more than "
-        "one standard deviation between splits. On Pubmed DGC is lower, but above the printed "
-        "number once the scaling is chosen too. Non-linear methods are run by `heatgraph paper "
-        "networks`, with their authors' settings for the public split.",
+        "The paper prints a spread of 0.0 for DGC, which no two random splits would give, so its "
+        "runs seem to share a split; it is not published. Non-linear methods are run by "
+        "`heatgraph paper networks`, with their authors' settings for the public split.",
     ],
     supervised_trials,
 )

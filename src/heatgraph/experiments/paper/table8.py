@@ -157,8 +157,5 @@ TABLE_8 = Experiment(
         f"*{NETWORK_TITLE}* is what SIGN's authors propose: a non-linear layer over the same "
         "features, trained by Adam with early stopping on validation nodes. The paper prints the "
         "linear one.",
-        "Where they differ: with published settings DGC comes close to its printed row near T = "
-        "5.3, for which they were made. Validated ones are lower for all T from 2 on, as in Table "
-        "2.",
     ],
 )

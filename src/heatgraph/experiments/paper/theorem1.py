@@ -90,8 +90,9 @@ THEOREM_1 = Experiment(
     lambda config: theorem_trials(1, _measure, {"T": TIMES, "K": POWERS}),
     _parts,
     [
-        "As T grows, features converge to an equilibrium in each connected component, at a rate "
-        "given by the smallest positive eigenvalue of L. SGC's steps smooth as well, but without "
-        "self-loops a bipartite component oscillates for ever. On Citeseer, with random features.",
+        "By the theorem, features converge, as T grows, to an equilibrium in each connected "
+        "component, at a rate given by the smallest positive eigenvalue of L. SGC's steps smooth "
+        "as well, but without self-loops a bipartite component oscillates for ever. On Citeseer, "
+        "with random features.",
     ],
 )

@@ -73,7 +73,7 @@ THEOREM_2 = Experiment(
     ),
     _parts,
     [
-        "The error of Euler's steps falls as 1/K and stays below the bound, which is loose by "
-        "orders of magnitude; Runge–Kutta's falls as 1/K⁴. On Citeseer, with random features.",
+        "By the theorem, the error of Euler's steps falls as 1/K and stays below the bound; "
+        "Runge–Kutta's falls as 1/K⁴. On Citeseer, with random features.",
     ],
 )

@@ -99,9 +99,8 @@ THEOREM_3 = Experiment(
     ),
     _parts,
     [
-        "Features are corrupted by running the heat equation backwards for a time T⋆. The risk of "
-        "a linear model on diffused features is least at T = T⋆ if there are many steps, and there "
-        "falls with the square of the numerical error, as 1/K² for Euler. With few steps, whose "
-        "error is noticeable, a slightly shorter T does better.",
+        "Features are corrupted by running the heat equation backwards for a time T⋆. By the "
+        "theorem, the risk of a linear model on diffused features is least at T = T⋆ if there are "
+        "many steps, and there falls with the square of the numerical error, as 1/K² for Euler.",
     ],
 )

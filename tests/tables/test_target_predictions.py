@@ -1,4 +1,4 @@
-"""Predictions of models of every task as tables."""
+"""Predicted numbers and lists of labels as tables."""
 
 import json
 
@@ -7,25 +7,16 @@ import pytest
 from strategies import planted
 
 import heatgraph as hg
-from heatgraph.tables.model_predictions import table_of_predictions
+from heatgraph.tables.target_predictions import target_predictions
 
 GRAPH, CLASSES = planted(n=30, kind="dense")
 FIXED = {"T": 1.0, "weight_decay": 0.1}
 
 
-def test_classes():
-    model = hg.DGCClassifier(**FIXED).fit(GRAPH, CLASSES)
-    table = table_of_predictions(model, "classification", GRAPH, "node")
-    assert table.column_names == ["node", "prediction", "probability", *(
-        f"probability_{label}" for label in range(3)
-    )]  # fmt: skip
-    assert table["prediction"].to_pylist() == model.predict().tolist()
-
-
 def test_labels():
     lists = [["a", "b"] if label == 1 else ["a"] * label for label in CLASSES]
     model = hg.DGCMultilabelClassifier(**FIXED).fit(GRAPH, lists)
-    table = table_of_predictions(model, "multilabel", GRAPH, "node")
+    table = target_predictions(model, "multilabel", GRAPH, "node")
     assert table.column_names == ["node", "prediction", "probability_a", "probability_b"]
     assert [json.loads(text) for text in table["prediction"].to_pylist()] == model.predict_labels()
     np.testing.assert_allclose(table["probability_b"], model.predict_proba()[:, 1], atol=1e-6)
@@ -35,7 +26,7 @@ def test_labels():
 def test_numbers(scale):
     model = hg.DGCRegressor(**FIXED).fit(GRAPH, scale * (CLASSES + 0.5))
     bounds = model.predict_interval()
-    table = table_of_predictions(model, "regression", GRAPH, "prediction", bounds)
+    table = target_predictions(model, "regression", GRAPH, "prediction", bounds)
     assert table.column_names == ["id", "prediction", "lower", "upper"]
     for name, expected in zip(
         ("prediction", "lower", "upper"), (model.predict(), *bounds.T), strict=True
@@ -46,11 +37,11 @@ def test_numbers(scale):
 
 def test_numbers_without_intervals():
     model = hg.DGCRegressor(T=1.0, weight_decay=1e9).fit(GRAPH, CLASSES - 1.0)
-    table = table_of_predictions(model, "regression", GRAPH, "id")
+    table = target_predictions(model, "regression", GRAPH, "id")
     assert table["lower"].null_count == table["upper"].null_count == 30
 
 
 def test_zeros_are_not_rounded():
-    from heatgraph.tables.model_predictions import _rounded
+    from heatgraph.tables.target_predictions import _rounded
 
     assert _rounded(np.zeros(2)).tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""Predictions of a model of any kind as a table."""
+"""Predicted numbers, or predicted lists of labels, as a table."""
 
 from __future__ import annotations
 
@@ -10,26 +10,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heatgraph.graph import Graph
-from heatgraph.tables.writing import DIGITS, column_of, predictions_table
+from heatgraph.tables.writing import DIGITS, column_of
 
 Array = npt.NDArray[Any]
 # Significant digits of the largest number.
 SIGNIFICANT_DIGITS = 8
 
 
-def table_of_predictions(
+def target_predictions(
     model: Any, task: str, graph: Graph, id_column: str, bounds: Any = None
 ) -> pa.Table:
     """One row per node: its id, and what a model of a task predicts.
 
-    - "classification": predicted class, its probability, and the probability of each class;
     - "multilabel": predicted labels as a JSON list, and the probability of each label;
     - "regression": predicted number and, from `bounds` (n, 2), the ends of its interval, blank
       without.
     """
-    if task == "classification":
-        probabilities = model.predict_proba(graph)
-        return predictions_table(graph, id_column, model.classes_, probabilities)
     if task == "multilabel":
         probabilities = model.predict_proba(graph).round(DIGITS)
         lists = model.predict_labels(graph)

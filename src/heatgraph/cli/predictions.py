@@ -1,0 +1,52 @@
+"""The table of predictions, with notes and, on request, reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heatgraph.cli.reporter import Reporter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from heatgraph.learning.classifier import DGCClassifier
+    from heatgraph.tables.from_tables import ReadResult
+
+
+def check_explained(result: ReadResult, explain_top: int | None) -> None:
+    """Refuse reasons for more nodes than can be explained in reasonable time."""
+    from heatgraph.errors import InputError
+    from heatgraph.report.predictions import MAX_EXPLAINED
+
+    num_nodes = result.dataset.graph.num_nodes
+    if explain_top is not None and num_nodes > MAX_EXPLAINED:
+        raise InputError(
+            f"--explain-top explains up to {MAX_EXPLAINED:,} nodes, and {result.dataset.name} has "
+            f"{num_nodes:,}. Leave it out, and explain single nodes with `heatgraph explain`."
+        )
+
+
+def make_predictions(
+    reporter: Reporter,
+    classifier: DGCClassifier,
+    result: ReadResult,
+    learned: Any = None,
+    explain_top: int | None = None,
+) -> pa.Table:
+    """Label every node; `learned` are the nodes whose labels the model has learned, if known."""
+    from heatgraph.report.predictions import node_notes, reason_columns
+    from heatgraph.tables.writing import predictions_table
+
+    graph, classes = result.dataset.graph, classifier.classes_
+    with reporter.progress("predicting") as progress:
+        probabilities = classifier.predict_proba(graph)
+        more = {"note": node_notes(graph, learned)}
+        if explain_top is not None:
+            more |= reason_columns(
+                classifier,
+                probabilities,
+                explain_top,
+                graph,
+                lambda done, total: progress("explaining", done, total),
+            )
+        return predictions_table(graph, result.id_column, classes, probabilities, more)
