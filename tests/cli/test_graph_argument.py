@@ -14,7 +14,7 @@ def test_a_data_set_by_name(folder, run):
     done = run("fit", "karate", *FIT, "-m", "m", "-o", "p.csv")
     assert (done.code, done.err) == (0, "")
     assert "Read the data set karate in" in done.out
-    assert "Accuracy on 32 test nodes" in done.out
+    assert "Result on 32 test nodes" in done.out
     assert len(read_rows(folder / "p.csv")) == 34
     done = run("predict", "m", "karate", "-o", "q.csv")
     assert done.code == 0, done.err

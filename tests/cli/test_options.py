@@ -105,7 +105,7 @@ WRONG_USE = {
     "a misspelt data set to load": (("datasets", "citesser"), "Did you mean 'citeseer'?"),
     "a misspelt model": (("compare", "karate", "--models", "sgd"), "Did you mean 'sgc'?"),
     "a misspelt scheme": ((*FIT, "--scheme", "eular"), "Did you mean 'euler'?"),
-    "a misspelt option": ((*FIT, "--lable", "y"), "Did you mean --label?"),
+    "a misspelt option": ((*FIT, "--lable", "y"), "Did you mean --label"),
     "a misspelt command": (("fitt",), "Did you mean 'fit'?"),
     "a table without the other": (("compare", "nodes.csv"), "For tables, name both: NODES EDGES"),
     "export of nothing": (("datasets", "--export", "there"), "--export needs the name"),

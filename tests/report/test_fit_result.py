@@ -47,7 +47,7 @@ class TestParts:
         assert result.features_alone.accuracy == alone.score(None, LABELS, TEST)
         propagated = LabelPropagation().fit(GRAPH, LABELS, learned)
         assert result.labels_alone.accuracy == propagated.score(None, LABELS, TEST)
-        counts = np.bincount(LABELS[TRAIN])
+        counts = np.bincount(LABELS[learned])
         assert result.largest_class == np.mean(LABELS[TEST] == counts.argmax())
         json.dumps(result.to_json())
 

@@ -135,7 +135,9 @@ def evaluate_fit(
             return None
         return ClassificationMetrics.measure(probabilities, model.classes_, values)
 
-    counts = np.bincount(labels.encode(model.classes_, train), minlength=len(model.classes_))
+    learned = learned_nodes(model, data) if found.part == "test" else train
+    codes = labels.encode(model.classes_, learned)
+    counts = np.bincount(codes[codes >= 0], minlength=len(model.classes_))
     correct = found.with_graph.argmax(axis=1) == truth
     others = {
         "features alone": found.features_alone,
