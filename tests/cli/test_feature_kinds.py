@@ -95,8 +95,8 @@ def test_from_files_to_explanations(here, run, kind):
     write_rows("nodes.csv", [["id", "label", "x"], *nodes])
     done = run("predict", "model", *TABLES, "-o", "q.csv")
     assert done.code == 0, done.err
-    assert told in done.out
-    assert "1 of 60 nodes" in done.out or kind == "number with gaps"
+    assert told in done.words
+    assert "1 of 60 nodes" in done.words or kind == "number with gaps"
     names, _, values = read_predictions(here / "q.csv")
     assert len(names) == NUM_NODES
     assert np.isfinite(values).all()
@@ -110,7 +110,7 @@ def test_a_category_of_codes_is_not_read_as_numbers(here, run):
     write_rows("edges.csv", [["source", "target"], ["n0", "n3"]])
     done = run("predict", "model", *TABLES, "-o", "q.csv")
     assert done.code == 0
-    assert "no training node has" not in done.out
+    assert "no training node has" not in done.words
 
 
 def test_parquet_dictionaries_dates_and_lists(here, run):
@@ -150,7 +150,7 @@ def test_columns_that_are_left_out_are_told(here, run):
         "not used (constant): origin",
         "not used (numbers with decimal commas; set decimal (--decimal) to ','",
     ):
-        assert note in done.out
+        assert note in done.words
     rows = [[*row[:4], f"{at},5", "1.234"] for at, row in enumerate(rows)]
     write_rows("nodes.csv", [header, *rows])
     report = json.loads(run("info", *TABLES, "--decimal", ",", "--json").out)["read"]

@@ -155,8 +155,8 @@ def test_page_views_are_numbers_unless_told(here, run):
     views = [str(at * at) for at in range(N)]
     write_tables(here, views, has_split=False)
     done = run("fit", "nodes.csv", "edges.csv", *FIXED)
-    assert "distinct integers from 0 to" in done.out
-    assert "--task classification reads them as classes" in done.out
+    assert "distinct integers from 0 to" in done.words
+    assert "--task classification reads them as classes" in done.words
     told = run("fit", "nodes.csv", "edges.csv", *FIXED, "--task", "classification", "--json")
     assert "classes" in json.loads(told.out)["read"]
 
