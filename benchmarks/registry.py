@@ -8,15 +8,18 @@ from benchmarks.suite.diffusion import DIFFUSION
 from benchmarks.suite.fit import FIT
 from benchmarks.suite.growth import GROWTH
 from benchmarks.suite.head import HEAD
+from benchmarks.suite.heterophily import HETEROPHILY
 from benchmarks.suite.product import PRODUCT
 from benchmarks.suite.search import SEARCH
 from benchmarks.suite.selection import SELECTION
+from benchmarks.suite.shift import SHIFT
 from benchmarks.suite.start import START
 from benchmarks.suite.tables import TABLES
 
 BENCHMARKS: dict[str, Benchmark] = {
     benchmark.name: benchmark
     for benchmark in (
-        PRODUCT, DIFFUSION, FIT, SEARCH, HEAD, GROWTH, START, ACCURACY, SELECTION, TABLES,
+        PRODUCT, DIFFUSION, FIT, SEARCH, HEAD, GROWTH, START, ACCURACY, HETEROPHILY, SELECTION,
+        SHIFT, TABLES,
     )
 }  # fmt: skip

@@ -9,19 +9,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import heatgraph as hg
 from heatgraph import DGCClassifier
-from heatgraph.errors import InputError
+from heatgraph.errors import ConvergenceWarning, InputError
 from heatgraph.learning import _channel_models
 from heatgraph.learning._channel_models import (
+    are_channels_worth_comparing,
     candidate_sets,
+    channel_scores,
     fit_channels,
     fit_set,
     is_clearly_better,
-    neighbours_may_differ,
+    neighbours_clearly_agree,
 )
 from heatgraph.learning._channels import HOPS, LINKS, Channels
+from heatgraph.learning._folds import SampleSize
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._serialization import deserialize_model, serialize_model
 from heatgraph.learning._softmax_regression import SoftmaxRegression
+from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.classifier import from_fitted_model, to_fitted_model
 
 DIFFERING = hg.make_block_graph(400, 2400, 3, 16, homophily=0.02, signal=1.0, seed=1)
@@ -131,7 +135,7 @@ def test_without_features_links_are_read():
 def test_agreeing_neighbours_keep_the_very_same_model():
     others = ["similar-edges", "self-training", "class-offsets"]
     model, without = fitted(AGREEING), fitted(AGREEING, extensions=others)
-    assert not neighbours_may_differ(task_of(AGREEING))
+    assert neighbours_clearly_agree(task_of(AGREEING))
     assert model.channel_coefs_ == {}
     for name in ("coef_", "similar_coef_", "intercept_", "temperature_"):
         assert_array_equal(getattr(model, name), getattr(without, name))
@@ -277,7 +281,8 @@ def test_given_weight_decays_are_kept():
 def test_few_labelled_edges_compare_nothing():
     split = hg.random_split(DIFFERING.labels, 3, 9, 100, seed=0)
     task, _ = DGCClassifier()._task(DIFFERING.graph, DIFFERING.labels, split.train, split.val)
-    assert not neighbours_may_differ(task)
+    assert neighbours_clearly_agree(task) is None
+    assert not are_channels_worth_comparing(task)
 
 
 def test_names_are_checked():
@@ -295,6 +300,7 @@ def test_a_gain_must_exceed_its_standard_error():
     others = np.array([wrong] * 15 + [right])
     assert is_clearly_better(ours, others, codes)
     assert not is_clearly_better(others, ours, codes)
+    assert not is_clearly_better(ours, others, codes, least_gain=3.0)
     assert not is_clearly_better(ours[:1], ours[:1], codes[:1])
     assert not is_clearly_better(ours[:1], others[:1], codes[:1])
 
@@ -303,3 +309,67 @@ def test_a_final_fit_may_include_validation_nodes():
     model = fitted(final_fit="train+val")
     assert model.channel_coefs_
     assert model.final_fit_nodes_ == len(DIFFERING.split.train) + len(DIFFERING.split.val)
+
+
+def weak_features(seed):
+    """Neighbours agree, features tell little, and 1,200 nodes have labels to learn links from."""
+    return hg.make_block_graph(2000, 6000, 4, 16, homophily=0.6, signal=0.3, seed=seed)
+
+
+@pytest.mark.parametrize("val", [True, False])
+def test_links_are_found_where_neighbours_clearly_agree_and_features_tell_little(val, monkeypatch):
+    data = weak_features(0)
+    task = task_of(data)
+    assert neighbours_clearly_agree(task)
+    model, plain = fitted(data, val), fitted(data, val, extensions=None)
+    assert not set(LINKS).isdisjoint(model.channel_coefs_)
+    test = data.split.test
+    assert model.score(None, data.labels, test) > plain.score(None, data.labels, test) + 0.03
+    # Where fits to all training nodes take too long, nothing is compared, but the sample decides
+    # where neighbours differ.
+    monkeypatch.setattr(_channel_models, "MAX_FINAL_WORK", 0)
+    assert not are_channels_worth_comparing(task)
+    assert are_channels_worth_comparing(task_of(DIFFERING))
+    monkeypatch.setattr(_channel_models, "COMPARING", SampleSize(100, 0.01))
+    assert fit_channels(task_of(DIFFERING), SETTING).held_out is None
+
+
+def test_the_best_set_is_fitted_to_all_training_nodes():
+    data = weak_features(1)
+    task = replace(task_of(data), val=None, val_codes=None)
+    model = fit_channels(task, SETTING)
+    again = fit_set(task, SETTING, tuple(model.Thetas), model.weight_decay)
+    for name, Theta in model.Thetas.items():
+        assert_array_equal(Theta, again.Thetas[name])
+    scores, codes = model.held_out
+    assert len(scores) == len(codes) == len(task.train) // 5
+    # Scores of nodes that the model has learned from would be more accurate.
+    held_out = task.with_held_out_nodes(10**6)
+    assert_array_equal(codes, held_out.val_codes)
+    learned = channel_scores(task, SETTING, model)[held_out.val]
+    assert (scores.argmax(axis=1) == codes).mean() < (learned.argmax(axis=1) == codes).mean()
+
+
+def test_a_channel_fit_that_does_not_converge_is_told(monkeypatch):
+    def stopped(*arguments):
+        return replace(fit_set(*arguments), converged=False)
+
+    monkeypatch.setattr(_channel_models, "fit_set", stopped)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        model = fitted()
+    assert model.channel_coefs_
+    assert not model.converged_
+
+
+@pytest.mark.filterwarnings("error::heatgraph.errors.ConvergenceWarning")
+def test_a_plain_fit_that_channels_replace_need_not_converge(monkeypatch):
+    plain = NodeClassificationTask.fit
+
+    def stopped(self, *arguments):
+        scaling, fit = plain(self, *arguments)
+        return scaling, replace(fit, converged=False)
+
+    monkeypatch.setattr(NodeClassificationTask, "fit", stopped)
+    model = fitted()
+    assert model.channel_coefs_
+    assert model.converged_

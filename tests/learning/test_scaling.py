@@ -193,3 +193,22 @@ def test_unknown_names(name):
 
 def test_a_graph_without_features_is_not_scaled():
     assert Scaling.learn("rows", None, TRAIN) == Scaling("none")
+
+
+def test_a_centred_scaling_centres_sparse_features_of_other_graphs():
+    X = np.random.default_rng(0).normal(2.0, 3.0, size=(40, 5))
+    scaling = Scaling.learn("standard", X, np.arange(40))
+    expected = scaling.apply(X, np.dtype(np.float64))
+    np.testing.assert_allclose(scaling.apply(sp.csr_array(X), np.dtype(np.float64)), expected)
+    weights = np.arange(10.0).reshape(5, 2)
+    np.testing.assert_allclose(scaling.times(sp.csr_array(X), weights), expected @ weights)
+
+
+@pytest.mark.parametrize("other", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("fitted", [np.asarray, sp.csr_array])
+def test_relearned_statistics_are_centred_like_the_first(fitted, other):
+    random = np.random.default_rng(1)
+    X, Y = random.normal(1.0, 2.0, size=(30, 4)), random.normal(5.0, 0.3, size=(50, 4))
+    scaling = Scaling.learn("standard", fitted(X), np.arange(30)).relearned(other(Y))
+    expected = Y / Y.std(axis=0) - (Y.mean(axis=0) / Y.std(axis=0) if fitted is np.asarray else 0)
+    np.testing.assert_allclose(dense(scaling.apply(other(Y), np.dtype(np.float64))), expected)

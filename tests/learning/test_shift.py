@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from strategies import seeds
 
 from heatgraph import DGCClassifier, diffuse, load, load_dataset, make_block_graph
 from heatgraph._io.tensor_file import read_tensors, write_tensors
-from heatgraph.errors import ShiftWarning
+from heatgraph.errors import InputError, ShiftWarning
 from heatgraph.learning import _shift
 from heatgraph.learning._shift import NUM_LEVELS, GraphProfile, shift_sentence
 
@@ -278,3 +279,63 @@ def test_a_fit_without_held_out_nodes_has_no_profile(recwarn):
     model = DGCClassifier(T=1.0, weight_decay=0.1).fit(data.graph, data.labels)
     model.predict(data.graph.with_features(data.graph.features + 5))
     assert not recwarn.list
+
+
+# Features standardised by another graph's own statistics
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_rescaling_undoes_moved_and_stretched_features(fitted_model, is_sparse, recwarn):
+    graph = fitted_model.graph_
+    X = graph.features * np.linspace(0.1, 10, 10, dtype=np.float32) - 7
+    moved = graph.with_features(sp.csr_array(X) if is_sparse else X)
+    own = fitted_model.with_scaling_of(graph)
+    adapted = fitted_model.with_scaling_of(moved)
+    np.testing.assert_allclose(
+        adapted.decision_function(moved), own.decision_function(graph), atol=1e-3
+    )
+    assert not recwarn.list
+    assert not hasattr(adapted, "graph_")
+    with pytest.raises(InputError, match="pass graph="):
+        adapted.predict()
+
+
+def test_the_model_itself_stays_as_it_was(fitted_model):
+    before, graph = fitted_model.predict_proba(), fitted_model.graph_
+    fitted_model.with_scaling_of(graph.with_features(graph.features + 3))
+    np.testing.assert_array_equal(fitted_model.predict_proba(), before)
+
+
+def test_a_file_keeps_the_other_graphs_statistics(fitted_model, tmp_path):
+    graph = fitted_model.graph_.with_features(2 * fitted_model.graph_.features + 3)
+    adapted = fitted_model.with_scaling_of(graph)
+    adapted.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict_proba(graph), adapted.predict_proba(graph))
+
+
+def test_rescaling_needs_standardised_features_and_a_graph():
+    data = other_blocks()
+    words = data.graph.with_features(np.abs(data.graph.features))
+    model = DGCClassifier(T=1.0, weight_decay=0.1, feature_scaling="rows").fit(words, data.labels)
+    with pytest.raises(InputError, match="fitted with feature_scaling='rows'"):
+        model.with_scaling_of(words)
+    with pytest.raises(InputError, match="must be a heatgraph.Graph. Got NoneType"):
+        model.with_scaling_of(None)
+
+
+def test_the_warning_names_a_remedy_that_has_not_been_taken(fitted_model):
+    graph = make_block_graph(600, 20_000, 3, 10, signal=1.5, seed=4).graph
+    with pytest.warns(ShiftWarning, match=r"with_scaling_of\(graph\)"):
+        fitted_model.predict(graph)
+    with pytest.warns(ShiftWarning) as caught:
+        fitted_model.with_scaling_of(graph).predict(graph)
+    assert "with_scaling_of" not in str(caught[0].message)
+
+
+def test_a_small_time_is_a_remedy_where_edges_differ(model, fitted):
+    found = shift_sentence(fitted, profile(model, sample(1, homophily=0.4)[0]))
+    assert "fitted with a small T" in found
+    found = shift_sentence(fitted, profile(model, sample(1, edges=12_000)[0]), can_rescale=True)
+    assert "small T" not in found
+    assert "with_scaling_of" in found

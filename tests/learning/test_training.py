@@ -22,10 +22,10 @@ def names_to_try(val=SPLIT.val, graph=DATA.graph, T_chosen=2.0, **parameters):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, {"similar-edges", "self-training", "class-offsets"}),
+        ({}, {"similar-edges", "self-training", "class-offsets", "channels"}),
         ({"val": None}, {"similar-edges", "class-offsets"}),
-        ({"T_chosen": 0.0}, {"class-offsets"}),
-        ({"graph": DATA.graph.with_features(None)}, {"class-offsets"}),
+        ({"T_chosen": 0.0}, {"class-offsets", "channels"}),
+        ({"graph": DATA.graph.with_features(None)}, {"class-offsets", "channels"}),
         ({"extensions": None}, set()),
         ({"solver": "adam"}, set()),
         ({"T": 2.0}, set()),

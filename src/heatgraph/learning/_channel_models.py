@@ -6,15 +6,20 @@ block is divided by the root mean square of its training rows' norms, so that on
 serves all. A set is taken if it is more accurate than heat, on m held-out nodes, by more than the
 standard error of the difference,
 
-    sqrt(number of nodes on which exactly one of both is right) / m.
+    sqrt(number of nodes on which exactly one of both is right) / m,
 
-Where labelled neighbours clearly agree, nothing is compared.
+and by more than twice that where labelled neighbours clearly agree.
+
+Links learn a weight for every node, so they gain more than other channels from more labels: a
+sample does not tell how good they are. With more training nodes than are sampled, the sets with
+links and the best one without are therefore fitted to all of them, and the best of these on
+held-out nodes is compared with heat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,11 +72,18 @@ DIRECTED_SETS: tuple[tuple[str, ...], ...] = (
     ("out-links", "in-links", "two-hop-out-links", "two-hop-in-links"),
     ("features", "out-links", "in-links", "two-hop-out-links", "two-hop-in-links"),
 )
-# Adjusted homophily of labelled nodes from which on nothing is compared: that of citation graphs is
-# 0.65 and more, and DGC is the most accurate set well below.
+# Adjusted homophily of labelled nodes from which on neighbours clearly agree.
 CLEARLY_AGREEING = 0.4
+# Standard errors by which a set must be better. Where neighbours clearly agree, DGC is rarely
+# behind, and its other extensions, which channels replace, gain most.
+GAIN, GAIN_IF_AGREEING = 1.0, 2.0
 # Nodes on which sets are compared.
 COMPARING = SampleSize(600, 0.01)
+# Fits to all training nodes are compared if their multiply-adds, with the number of iterations that
+# are reckoned with, are no more than this: some ten seconds.
+MAX_FINAL_WORK, FINAL_ITERATIONS = 2e9, 40
+# Gradient tolerance of the fits that are compared.
+FINAL_TOLERANCE = 1e-3
 # Links are left out if their weights, one per node and class, are more than this, and two-hop links
 # if W W, or that of either direction, could have more entries.
 MAX_LINK_WEIGHTS, MAX_TWO_HOP_ENTRIES = 20_000_000, 20_000_000
@@ -91,17 +103,39 @@ class ChannelModel:
     held_out: tuple[Array, Indices] | None = None
 
 
-def neighbours_may_differ(task: NodeClassificationTask) -> bool:
-    """Whether enough edges join labelled nodes, and these do not clearly agree."""
+def neighbours_clearly_agree(task: NodeClassificationTask) -> bool | None:
+    """Whether neighbours do, by the edges between labelled nodes; None if these are too few."""
     codes = np.full(task.graph.num_nodes, -1)
     codes[task.train] = task.codes
     if task.val is not None:
         codes[task.val] = task.val_codes
     measured = measure_neighbours(task.graph, codes)
-    if measured is None:
-        return False
-    homophily, _ = measured
-    return homophily.edges >= MIN_LABELLED_EDGES and homophily.value < CLEARLY_AGREEING
+    if measured is None or measured[0].edges < MIN_LABELLED_EDGES:
+        return None
+    return bool(measured[0].value >= CLEARLY_AGREEING)
+
+
+def are_channels_worth_comparing(task: NodeClassificationTask) -> bool:
+    """Whether channels may be more accurate than heat, and finding out takes no more than seconds.
+
+    Where neighbours clearly agree, it is links that may be, and a sample does not show that.
+    """
+    agree = neighbours_clearly_agree(task)
+    return agree is not None and (not agree or _is_final_affordable(task))
+
+
+def _is_final_affordable(task: NodeClassificationTask) -> bool:
+    """Whether fits of all sets with links to all training nodes take no more than seconds."""
+    graph, X = task.graph, task.graph.features
+    entries = 0.0 if X is None else float(X.nnz if sp.issparse(X) else X.size)
+    # Rows of features, of their means over neighbours (dense, at worst), of links and of two hops.
+    entries *= 2
+    for A in (graph.adjacency, graph.directed_adjacency):
+        if A is not None:
+            two_hops = _count_two_hops(A)
+            entries += A.nnz + (two_hops if two_hops <= MAX_TWO_HOP_ENTRIES else 0.0)
+    share = len(task.train) / graph.num_nodes
+    return bool(2 * FINAL_ITERATIONS * task.num_classes * share * entries <= MAX_FINAL_WORK)
 
 
 def candidate_sets(task: NodeClassificationTask, setting: Setting) -> list[tuple[str, ...]]:
@@ -133,11 +167,48 @@ def fit_channels(task: NodeClassificationTask, setting: Setting) -> ChannelModel
     """The most accurate set of channels, fitted; None if that is heat alone, or not clearly not."""
     with SingleBlasThread():
         sets = candidate_sets(task, setting)
-        chosen = _Comparison(task, setting, sets).choose() if len(sets) > 1 else None
+        if len(sets) == 1:
+            return None
+        least_gain = GAIN_IF_AGREEING if neighbours_clearly_agree(task) else GAIN
+        comparison = _Comparison(task, setting, sets)
+        if not comparison.has_all_nodes and _is_final_affordable(task):
+            return _fit_best(task, setting, comparison.finalists(), least_gain)
+        chosen = comparison.choose(least_gain)
         if chosen is None:
             return None
-        names, weight_decay, held_out = chosen
-        return fit_set(task, setting, names, weight_decay, held_out)
+        return fit_set(task, setting, *chosen)
+
+
+def _fit_best(
+    task: NodeClassificationTask,
+    setting: Setting,
+    finalists: Sequence[tuple[tuple[str, ...], float]],
+    least_gain: float,
+) -> ChannelModel | None:
+    """The best of some sets, each with its weight decay, if it is clearly better than heat.
+
+    All are fitted to all training nodes, or to those that are not held out for validation.
+    """
+    validated = task if task.val is not None else task.with_held_out_nodes(COMPARING.max_held_out)
+    assert validated.val is not None
+    assert validated.val_codes is not None
+    nodes, codes = validated.val, validated.val_codes
+    rough = replace(validated.regression, tolerance=FINAL_TOLERANCE)
+    validated = replace(validated, regression=rough)
+
+    def held_out_scores(names: Sequence[str], weight_decay: float) -> Array:
+        model = fit_set(validated, setting, names, weight_decay)
+        return np.asarray(channel_scores(validated, setting, model)[nodes])
+
+    scores = [held_out_scores(*finalist) for finalist in finalists]
+    best = int(task.scoring(np.stack(scores), codes)[0].argmax())
+    _, heat = validated.fit(setting)
+    by_heat = validated.scores(setting, heat)[nodes]
+    if not is_clearly_better(scores[best], by_heat, codes, task.scoring, least_gain):
+        return None
+    names, weight_decay = finalists[best]
+    held_out = (scores[best], codes) if task.val is None else None
+    return fit_set(task, setting, names, weight_decay, held_out)
 
 
 class _Comparison:
@@ -156,26 +227,54 @@ class _Comparison:
         # Weight decays (M, W) relative to the mean square of a set's rows, as in a search.
         self.decays = squares[:, np.newaxis] / self.folds.num_fold_train * RELATIVE_DECAYS
 
-    def choose(self) -> tuple[tuple[str, ...], float, tuple[Array, Indices] | None] | None:
+    @property
+    def has_all_nodes(self) -> bool:
+        """Whether all training nodes are among those that sets are compared on."""
+        return self.folds.num_train_nodes == len(self.task.train)
+
+    def choose(
+        self, least_gain: float
+    ) -> tuple[tuple[str, ...], float, tuple[Array, Indices] | None] | None:
         """The set, weight decay and out-of-fold scores; None if none is better than the first."""
-        settings = HeadSettings(self.decays, np.ones(self.decays.shape[1]))
-        evaluator = self._evaluator(np.arange(len(self.sets)))
-        found = evaluator.evaluate("softmax", settings, range(len(self.sets)), lambda *_: None)
-        weights = standard_error_weights(found.scores, found.errors).sum(axis=1)
+        weights, decays_of = self._evaluate()
         best = 1 + int(weights[1:].argmax())
-        decays = [
-            self._plateau_decay(place, found.scores[place], found.errors[place])
-            for place in (0, best)
-        ]
+        decays = [float(decays_of[place]) for place in (0, best)]
         by_heat, by_best = (
             self._evaluator(np.array([place])).held_out_scores("softmax", decay, 1.0)
             for place, decay in zip((0, best), decays, strict=True)
         )
-        if not is_clearly_better(by_best[0], by_heat[0], by_best[1], self.task.scoring):
+        if not is_clearly_better(by_best[0], by_heat[0], by_best[1], self.task.scoring, least_gain):
             return None
-        # As in a search, the penalty keeps its weight relative to the sum of the losses.
-        weight_decay = decays[1] * self.folds.num_fold_train / len(self.task.train)
-        return self.sets[best], weight_decay, by_best if self.task.val is None else None
+        held_out = by_best if self.task.val is None else None
+        return self.sets[best], self._for_all_nodes(decays[1]), held_out
+
+    def finalists(self) -> list[tuple[tuple[str, ...], float]]:
+        """The sets with links and the best one without, each with its weight decay."""
+        weights, decays = self._evaluate()
+        has_links = np.array([not set(LINKS).isdisjoint(names) for names in self.sets])
+        is_heat = np.arange(len(self.sets)) == 0
+        others = np.flatnonzero(~has_links & ~is_heat)
+        places = np.flatnonzero(has_links).tolist()
+        if len(others):
+            places.append(int(others[weights[others].argmax()]))
+        return [(self.sets[place], self._for_all_nodes(float(decays[place]))) for place in places]
+
+    def _evaluate(self) -> tuple[Array, Array]:
+        """The weights (M,) of sets, and the weight decays (M,) in the middle of their plateaus."""
+        settings = HeadSettings(self.decays, np.ones(self.decays.shape[1]))
+        evaluator = self._evaluator(np.arange(len(self.sets)))
+        found = evaluator.evaluate("softmax", settings, range(len(self.sets)), lambda *_: None)
+        weights = standard_error_weights(found.scores, found.errors).sum(axis=1)
+        places = range(len(self.sets))
+        decays = [self._plateau_decay(m, found.scores[m], found.errors[m]) for m in places]
+        return weights, np.array(decays)
+
+    def _for_all_nodes(self, decay: float) -> float:
+        """A weight decay of the sample for all training nodes.
+
+        As in a search, the penalty keeps its weight relative to the sum of the losses.
+        """
+        return decay * self.folds.num_fold_train / len(self.task.train)
 
     def _plateau_decay(self, place: int, scores: Array, errors: Array) -> float:
         weights = standard_error_weights(scores, errors)
@@ -196,18 +295,22 @@ class _Comparison:
 
 
 def is_clearly_better(
-    scores: Array, others: Array, codes: Indices, scoring: Scoring = accuracy
+    scores: Array,
+    others: Array,
+    codes: Indices,
+    scoring: Scoring = accuracy,
+    least_gain: float = GAIN,
 ) -> bool:
-    """Whether scores (m, C) are better than others by more than the standard error.
+    """Whether scores (m, C) are better than others by more than so many standard errors.
 
-    For the accuracy, that of the paired difference; for other scorings, that of a score.
+    For the accuracy, those of the paired difference; for other scorings, those of a score.
     """
     if scoring is not accuracy:
         value, error = scoring(np.stack([others, scores]), codes)
-        return bool(value[1] > value[0] + error[1])
+        return bool(value[1] > value[0] + least_gain * error[1])
     is_right, other_is_right = (found.argmax(axis=1) == codes for found in (scores, others))
     gain = int(is_right.sum()) - int(other_is_right.sum())
-    return bool(gain > np.sqrt((is_right != other_is_right).sum()))
+    return bool(gain > least_gain * np.sqrt((is_right != other_is_right).sum()))
 
 
 def _sampled_grams(

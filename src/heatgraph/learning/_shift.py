@@ -45,6 +45,12 @@ CHANCE = 3.0
 # nodes are all equal, have next to none.
 MIN_SHARE_OF_SPREADS, MIN_SHARE_OF_ENTRIES, MIN_SPREAD = 0.1, 1e-3, 1e-9
 
+RESCALE = (
+    " If its classes are about as frequent, `with_scaling_of(graph)` is a model that standardises "
+    "features by its own means and deviations."
+)
+SMALL_TIME = " A model that is fitted with a small T, such as 1, depends less on edges."
+
 _NAMES = ("degrees", "undiffused", "diffused")
 
 
@@ -124,10 +130,14 @@ class GraphProfile:
                 raise ValueError("quantiles of a profile must be finite and non-decreasing")
 
 
-def shift_sentence(fitted: GraphProfile, other: GraphProfile) -> str | None:
+def shift_sentence(
+    fitted: GraphProfile, other: GraphProfile, *, can_rescale: bool = False
+) -> str | None:
     """Say in what a graph differs most from the fitted one; None if within the tolerances.
 
-    Degrees and features come first: if they differ, diffused features do because of them.
+    Degrees and features come first: if they differ, diffused features do because of them. The
+    remedies are those that `make bench BENCH=shift` measures; `can_rescale` tells whether features
+    can be standardised anew.
 
     Examples
     --------
@@ -164,10 +174,13 @@ def shift_sentence(fitted: GraphProfile, other: GraphProfile) -> str | None:
     most = max(causes or excess, key=lambda name: excess[name])
     if excess[most] <= 1:
         return None
+    remedy = RESCALE if can_rescale else ""
+    if most == "diffused features":
+        remedy += SMALL_TIME
     return (
         "the graph differs from the one that the model was fitted to, mostly in its "
         f"{most} ({details[most]}): predictions may be less accurate. Where labels exist, `score` "
-        "and `heatgraph evaluate` measure it."
+        f"and `heatgraph evaluate` measure it.{remedy}"
     )
 
 

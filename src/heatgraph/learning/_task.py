@@ -28,6 +28,7 @@ from heatgraph.diffusion import diffuse
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._design_matrices import DiffusedMatrix, OrthogonalMatrix
+from heatgraph.learning._folds import NUM_FOLDS, stratified_sample
 from heatgraph.learning._labelled_features import kernel_gram, uses_kernel_gram
 from heatgraph.learning._loss_weights import LossWeights
 from heatgraph.learning._scoring import Scoring, accuracy
@@ -211,6 +212,23 @@ class NodeClassificationTask:
             codes=codes,
             val=None,
             val_codes=None,
+            sample_weight=self.loss_weights.of_nodes(train, codes, self.num_classes),
+            _scaled={},
+        )
+
+    def with_held_out_nodes(self, max_held_out: int) -> NodeClassificationTask:
+        """The task with a fifth of the training nodes, or at most so many, as validation nodes."""
+        count = min(len(self.train) // NUM_FOLDS, max_held_out)
+        rng = np.random.default_rng(self.seed)
+        held_out = stratified_sample(self.codes, count, rng)
+        others = np.setdiff1d(np.arange(len(self.train)), held_out)
+        train, codes = self.train[others], self.codes[others]
+        return replace(
+            self,
+            train=train,
+            codes=codes,
+            val=self.train[held_out],
+            val_codes=self.codes[held_out],
             sample_weight=self.loss_weights.of_nodes(train, codes, self.num_classes),
             _scaled={},
         )

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from heatgraph.errors import ConvergenceWarning, warn
 from heatgraph.graph import Graph
 from heatgraph.learning._channel_models import (
+    are_channels_worth_comparing,
     channel_scores,
     fit_channels,
-    neighbours_may_differ,
 )
 from heatgraph.learning._channels import HEAT, LINKS
 from heatgraph.learning._extensions import (
@@ -92,12 +92,6 @@ class Training:
         """Fit a chosen setting to all training nodes, extend it, and calibrate it."""
         graph, setting = task.graph, outcome.setting
         scaling, fit = task.fit(setting, outcome.rows)
-        if not fit.converged:
-            warn(
-                f"softmax regression did not converge: with weight_decay={setting.weight_decay:g} "
-                "the optimum is very far away or does not exist. Choose a larger weight_decay.",
-                ConvergenceWarning,
-            )
         model = ExtendedModel.of_fit(fit)
         held_out = self._held_out(task, outcome, fit)
         channels = fit_channels(task, setting) if "channels" in names else None
@@ -109,6 +103,13 @@ class Training:
                 held_out = channel_scores(task, setting, channels)[task.val], task.val_codes
         elif held_out and {"similar-edges", "self-training"} & set(names):
             model, held_out = self._extend(task, setting, fit, held_out, names)
+        # Only the model in use counts: channels may have replaced the plain fit.
+        if not model.converged:
+            warn(
+                f"softmax regression did not converge: with weight_decay={setting.weight_decay:g} "
+                "the optimum is very far away or does not exist. Choose a larger weight_decay.",
+                ConvergenceWarning,
+            )
         if model.graph is not None:
             remember_similar_edges(graph, scaling, model.graph)
         fitted = FittedModel(
@@ -172,7 +173,7 @@ class Training:
                 names -= {"class-offsets"}
         if task.val is None:
             names -= {"self-training"}
-        if "channels" in names and not neighbours_may_differ(task):
+        if "channels" in names and not are_channels_worth_comparing(task):
             names -= {"channels"}
         # Without features, nodes are not similar; without diffusion, further edges change nothing.
         if graph.features is None or setting.T == 0 or len(graph.indices) == 0:

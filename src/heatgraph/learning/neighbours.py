@@ -148,7 +148,8 @@ _COMPARES = (
     "neighbours, and rows of the adjacency."
 )
 _CONSEQUENCES = {
-    "agree": "A fit diffuses features along the edges, and compares that with features alone.",
+    "agree": "A fit diffuses features along the edges, and compares that with features alone and "
+    "with rows of the adjacency.",
     "differ": f"Diffusion blurs that: {_COMPARES}",
     "independent": f"The graph may not help: {_COMPARES}",
     "unclear": f"{_COMPARES[0].upper()}{_COMPARES[1:]}",

@@ -14,12 +14,13 @@ leaks from other nodes, and other graphs with the same features are scaled in th
 
 All but "none" and "standard" scale by row: they need features >= 0 and keep rows of zeros. Sparse
 features stay sparse, so "standard" divides their columns by the deviation but does not centre them.
+Sparse features of another graph become dense if the model was fitted to centred ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,13 @@ class Scaling:
         occurrences = np.asarray((X[train] != 0).sum(axis=0)).ravel()
         return cls(name, np.log((1 + len(train)) / (1 + occurrences)) + 1)
 
+    def relearned(self, X: Any) -> Scaling:
+        """The same scaling by the statistics of all rows of other features, centred if this is."""
+        if self.shift is not None and sp.issparse(X):
+            X = X.toarray()
+        learned = Scaling.learn(self.name, X, np.arange(X.shape[0]))
+        return learned if self.shift is not None else replace(learned, shift=None)
+
     @classmethod
     def from_tensors(cls, name: str, tensors: dict[str, Array], num_features: int) -> Scaling:
         """Take a scaling out of the tensors of a file; ValueError if it does not fit the name."""
@@ -127,13 +135,13 @@ class Scaling:
                 raise ValueError("statistics of a scaling must be finite, one per feature")
 
     def apply(self, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Scaled copy of features (n, d), sparse or dense, in `dtype`."""
-        if sp.issparse(X):
+        """Scaled copy of features (n, d) in `dtype`, sparse if they are and are not centred."""
+        if sp.issparse(X) and self.shift is None:
             scaled = self._rows(X, 0, dtype)
             _check_overflow(scaled.data)
             return scaled
         scaled = np.empty(X.shape, dtype=dtype)
-        for start in range(0, len(X), BLOCK_ROWS):
+        for start in range(0, len(scaled), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             scaled[block] = self._rows(X[block], start, dtype)
             _check_overflow(scaled[block])
@@ -152,6 +160,8 @@ class Scaling:
     def _rows(self, X: Any, start: int, dtype: np.dtype[Any]) -> Any:
         """Scale a block of rows that begins at row `start`; overflow gives infinities."""
         with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(X) and self.shift is not None:
+                X = X.toarray()
             if not sp.issparse(X):
                 return self._dense_rows(X, start).astype(dtype)
             X = X.astype(dtype)

@@ -22,7 +22,7 @@ NEEDED_BY_EXTENSIONS = {
     "self-training": "features, a time T > 0, unlabelled nodes, and validation nodes that the "
     "final fit does not learn from",
     "class-offsets": "validation nodes or a search",
-    "channels": "labelled neighbours that do not clearly agree, and an advantage on held-out nodes",
+    "channels": "edges between labelled nodes, and an advantage on held-out nodes",
 }
 
 
