@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import heatgraph as hg
 from heatgraph import DGCClassifier
+from heatgraph._engine.threads import SingleBlasThread
 from heatgraph.errors import ConvergenceWarning, InputError
 from heatgraph.learning import _channel_models
 from heatgraph.learning._channel_models import (
@@ -338,7 +339,8 @@ def test_the_best_set_is_fitted_to_all_training_nodes():
     data = weak_features(1)
     task = replace(task_of(data), val=None, val_codes=None)
     model = fit_channels(task, SETTING)
-    again = fit_set(task, SETTING, tuple(model.Thetas), model.weight_decay)
+    with SingleBlasThread():
+        again = fit_set(task, SETTING, tuple(model.Thetas), model.weight_decay)
     for name, Theta in model.Thetas.items():
         assert_array_equal(Theta, again.Thetas[name])
     scores, codes = model.held_out

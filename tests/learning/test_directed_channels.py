@@ -43,6 +43,7 @@ def with_channels(names, data=CYCLE, **parameters):
     return model
 
 
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.OneClassWarning")
 @pytest.mark.parametrize("has_features", [True, False])
 def test_a_cycle_of_classes_is_learned(has_features):
     data, split = CYCLE, CYCLE.split

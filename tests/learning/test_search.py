@@ -64,6 +64,7 @@ def test_every_record_agrees_with_a_single_fit(monkeypatch):
         assert record["log_loss"] == pytest.approx(loss, abs=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.OneClassWarning")
 def test_cross_validation_learns_from_the_other_folds(monkeypatch):
     monkeypatch.setattr(_evaluation, "SEARCH_TOLERANCE", 1e-6)
     clf = fitted(val=None, T=[0.5, 2.0], weight_decay=[1e-3, 1e-1], feature_scaling="rows")
