@@ -159,6 +159,7 @@ def test_scores_probabilities_and_labels_agree(model, fit_once):
         assert_array_equal(clf.classes_[values.argmax(axis=1)], clf.predict())
 
 
+@pytest.mark.filterwarnings("ignore::heatgraph.errors.OneClassWarning")
 @every_model
 def test_two_classes_have_one_score(model):
     clf = fitted(model, np.where(LABELS == 0, "x", "y"))

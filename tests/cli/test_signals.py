@@ -26,7 +26,7 @@ MANY_CANDIDATES = ",".join(f"{T / 100:.2f}" for T in range(10_000))
 @pytest.mark.parametrize(
     ("number", "code", "message"),
     [
-        (signal.SIGINT, 130, "heatgraph: stopped; no file was left incomplete."),
+        (signal.SIGINT, 130, "stopped; no file was left incomplete."),
         (signal.SIGTERM, 143, ""),
     ],
 )
