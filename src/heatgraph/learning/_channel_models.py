@@ -73,7 +73,7 @@ DIRECTED_SETS: tuple[tuple[str, ...], ...] = (
     ("features", "out-links", "in-links", "two-hop-out-links", "two-hop-in-links"),
 )
 # Adjusted homophily of labelled nodes from which on neighbours clearly agree.
-CLEARLY_AGREEING = 0.4
+CLEARLY_AGREEING = 0.6
 # Standard errors by which a set must be better. Where neighbours clearly agree, DGC is rarely
 # behind, and its other extensions, which channels replace, gain most.
 GAIN, GAIN_IF_AGREEING = 1.0, 2.0
@@ -169,10 +169,12 @@ def fit_channels(task: NodeClassificationTask, setting: Setting) -> ChannelModel
         sets = candidate_sets(task, setting)
         if len(sets) == 1:
             return None
-        least_gain = GAIN_IF_AGREEING if neighbours_clearly_agree(task) else GAIN
+        agree = bool(neighbours_clearly_agree(task))
+        least_gain = GAIN_IF_AGREEING if agree else GAIN
         comparison = _Comparison(task, setting, sets)
         if not comparison.has_all_nodes and _is_final_affordable(task):
-            return _fit_best(task, setting, comparison.finalists(), least_gain)
+            finalists = comparison.finalists(only_best_links=agree)
+            return _fit_best(task, setting, finalists, least_gain)
         chosen = comparison.choose(least_gain)
         if chosen is None:
             return None
@@ -248,15 +250,22 @@ class _Comparison:
         held_out = by_best if self.task.val is None else None
         return self.sets[best], self._for_all_nodes(decays[1]), held_out
 
-    def finalists(self) -> list[tuple[tuple[str, ...], float]]:
-        """The sets with links and the best one without, each with its weight decay."""
+    def finalists(self, only_best_links: bool) -> list[tuple[tuple[str, ...], float]]:
+        """The sets with links and the best one without, each with its weight decay.
+
+        With `only_best_links`, the best set with links alone: where neighbours agree, nothing else
+        is likely to be ahead, and other fits would be wasted.
+        """
         weights, decays = self._evaluate()
         has_links = np.array([not set(LINKS).isdisjoint(names) for names in self.sets])
         is_heat = np.arange(len(self.sets)) == 0
-        others = np.flatnonzero(~has_links & ~is_heat)
-        places = np.flatnonzero(has_links).tolist()
-        if len(others):
-            places.append(int(others[weights[others].argmax()]))
+        linked, others = np.flatnonzero(has_links), np.flatnonzero(~has_links & ~is_heat)
+        if only_best_links and len(linked):
+            places = [int(linked[weights[linked].argmax()])]
+        else:
+            places = linked.tolist()
+            if len(others):
+                places.append(int(others[weights[others].argmax()]))
         return [(self.sets[place], self._for_all_nodes(float(decays[place]))) for place in places]
 
     def _evaluate(self) -> tuple[Array, Array]:
