@@ -318,18 +318,20 @@ def weak_features(seed):
 
 
 @pytest.mark.parametrize("val", [True, False])
-def test_links_are_found_where_neighbours_clearly_agree_and_features_tell_little(val, monkeypatch):
+@pytest.mark.parametrize("clearly", [True, False])
+def test_links_are_found_where_neighbours_agree_and_features_tell_little(val, clearly, monkeypatch):
     data = weak_features(0)
     task = task_of(data)
-    assert neighbours_clearly_agree(task)
+    monkeypatch.setattr(_channel_models, "CLEARLY_AGREEING", 0.4 if clearly else 0.6)
+    assert neighbours_clearly_agree(task) == clearly
     model, plain = fitted(data, val), fitted(data, val, extensions=None)
     assert not set(LINKS).isdisjoint(model.channel_coefs_)
     test = data.split.test
     assert model.score(None, data.labels, test) > plain.score(None, data.labels, test) + 0.03
     # Where fits to all training nodes take too long, nothing is compared, but the sample decides
-    # where neighbours differ.
+    # where neighbours do not clearly agree.
     monkeypatch.setattr(_channel_models, "MAX_FINAL_WORK", 0)
-    assert not are_channels_worth_comparing(task)
+    assert are_channels_worth_comparing(task) != clearly
     assert are_channels_worth_comparing(task_of(DIFFERING))
     monkeypatch.setattr(_channel_models, "COMPARING", SampleSize(100, 0.01))
     assert fit_channels(task_of(DIFFERING), SETTING).held_out is None
