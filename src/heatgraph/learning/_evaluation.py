@@ -203,9 +203,8 @@ class Evaluator:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Array:
         """Scores (G, W, m, C) of a fold's held-out nodes by weights fitted to its training part."""
-        features = self.features.select(places)
         if head == "adam":
-            return self._adam_scores(features, fold, settings)
+            return self._adam_scores(self.features.select(places), fold, settings)
         design = OrthogonalMatrix.stack([self._designs[int(place), fold] for place in places])
         y, loss = self._targets(self.folds.folds[fold][0]), self.loss
         sample_weight = self.folds.train_weights(fold)
@@ -221,7 +220,15 @@ class Evaluator:
                 should_stop=should_stop,
                 loss=loss,
             )
-        return features.scores(self.folds, fold, design, weights)
+        # One scheme after the other: a selection of several is a copy of their features.
+        return np.concatenate(
+            [
+                self.features.select(np.array([place])).scores(
+                    self.folds, fold, self._designs[int(place), fold], weights[at : at + 1]
+                )
+                for at, place in enumerate(places)
+            ]
+        )
 
     def _targets(self, train: Indices) -> Any:
         """What heads learn at the training part of a fold."""

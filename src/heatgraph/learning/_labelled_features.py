@@ -45,6 +45,8 @@ Indices = npt.NDArray[np.int64]
 
 # Tolerance of Gram matrices without features.
 KERNEL_GRAM_TOL = 1e-12
+# Bytes of a block of columns over all nodes, and its least width.
+BLOCK_BYTES, MIN_BLOCK_COLUMNS = 128 << 20, 64
 
 
 class LabelledFeatures(ABC):
@@ -288,15 +290,19 @@ def _diffused_gram(
     is_large = is_worth_sharing(L * product_work(graph.num_nodes, len(graph.indices)))
     inner, outer = (threads, 1) if is_large else (1, threads)
 
+    # X Z^T has a row for every node of the graph, so it is made in blocks of columns.
+    width = max(MIN_BLOCK_COLUMNS, BLOCK_BYTES // (Z.itemsize * graph.num_nodes))
+
     def diffuse_again(place: int) -> None:
-        columns = sparse_times_dense(X, Z[place].T, inner)
-        diffuse(
-            graph.with_features(columns),
-            scheme=schemes[place],
-            rows=rows,
-            out=K[place],
-            **options | {"n_threads": inner},
-        )
+        for start in range(0, L, width):
+            block = slice(start, start + width)
+            columns = sparse_times_dense(X, Z[place, block].T, inner)
+            K[place, :, block] = diffuse(
+                graph.with_features(columns),
+                scheme=schemes[place],
+                rows=rows,
+                **options | {"n_threads": inner},
+            )
         report((1 + next(finished) / len(schemes)) / 2)
 
     with WorkerThreads(outer) as workers:

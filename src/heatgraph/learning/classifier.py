@@ -220,6 +220,8 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
     class_offsets_: Array | None
     validation_accuracy_: float | None
     validation_score_: float | None
+    # Gradient tolerance of the last fit; None is that of `SoftmaxRegression`.
+    _solver_tolerance: float | None = None
 
     def __init__(
         self,
@@ -610,7 +612,9 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
             val=val_nodes,
             val_codes=None if val_nodes is None else labels.encode(classes, val_nodes),
             num_classes=len(classes),
-            regression=SoftmaxRegression(self.solver, epochs, seed, self.n_threads),
+            regression=SoftmaxRegression(
+                self.solver, epochs, seed, self.n_threads, self._solver_tolerance
+            ),
             engine=self._engine(),
             seed=seed,
             sample_weight=weights.of_nodes(train_nodes, codes, len(classes)),

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from heatgraph.baselines.label_propagation import LabelPropagation
-from heatgraph.baselines.schemes import fit_features_alone
+from heatgraph.baselines.schemes import COMPARISON_TOLERANCE, fit_features_alone
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.learning._folds import NUM_FOLDS, stratified_parts
 from heatgraph.learning._labels import Labels
@@ -275,6 +275,7 @@ def _with_settings(model: DGCClassifier, weight_decay: Any) -> DGCClassifier:
         extensions=extensions or None,
         final_fit="train",
     )
+    unfitted._solver_tolerance = COMPARISON_TOLERANCE
     return unfitted
 
 
