@@ -136,7 +136,7 @@ def from_tables(
     decimal : {".", ","}, optional
         The mark between a number and its fraction. If given, numbers may also have the other mark,
         a blank, an apostrophe or an underscore between groups of digits.
-    model : DGCClassifier, optional
+    model : DGCClassifier, DGCRegressor or DGCMultilabelClassifier, optional
         A fitted model: the tables are read to be labelled by it, with the features that it needs.
 
     Returns
