@@ -445,6 +445,11 @@ def _read_feature_table(
     columns = find_ids(features, pa.chunked_array([names]))
     if columns.null_count:
         known = pc.is_valid(columns).to_numpy()
+        if options.model_features is not None and not known.any():
+            raise InputError(
+                f"{table.name} has none of the features that the model was fitted with, such as "
+                f"{format_names(names, 2)}. Name another, or give a node table that has them."
+            )
         num_unknown = len(pc.unique(features.filter(pa.array(~known))))
         notes.append(f"{table.name}: ignored {num_unknown:,} features that the model does not use")
         rows, values, columns = rows[known], values[known], columns.drop_null()
