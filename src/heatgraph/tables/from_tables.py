@@ -18,14 +18,15 @@ import scipy.sparse as sp
 from heatgraph.datasets.dataset import Dataset, labelled_nodes
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError, TableWarning, warn
-from heatgraph.tables.column_uses import ColumnUse
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
-from heatgraph.tables.directions import Directions
-from heatgraph.tables.edges import read_edges
-from heatgraph.tables.features import read_features
-from heatgraph.tables.files import open_table
+from heatgraph.tables.edge_table.directions import Directions
+from heatgraph.tables.edge_table.edges import read_edges
+from heatgraph.tables.formats.files import open_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
-from heatgraph.tables.labels import read_split
+from heatgraph.tables.node_table.column_uses import ColumnUse
+from heatgraph.tables.node_table.features import read_features
+from heatgraph.tables.node_table.labels import read_split
+from heatgraph.tables.node_table.targets import TargetColumn, read_targets
 from heatgraph.tables.options import (
     NODE_COLUMNS,
     Decimal,
@@ -37,7 +38,6 @@ from heatgraph.tables.options import (
     UnknownEdges,
     model_options,
 )
-from heatgraph.tables.targets import TargetColumn, read_targets
 from heatgraph.tables.unused_columns import unused_index
 
 

@@ -31,7 +31,6 @@ from heatgraph.encoding.lists import looks_like_list
 from heatgraph.encoding.numbers import NumberEncoding
 from heatgraph.encoding.vectors import VectorEncoding
 from heatgraph.errors import InputError
-from heatgraph.tables.column_uses import LEFT_OUT, ColumnUse
 from heatgraph.tables.columns import (
     LABEL_LIKE_NAMES,
     ColumnChoice,
@@ -39,10 +38,11 @@ from heatgraph.tables.columns import (
     format_names,
     match_columns,
 )
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.files import read_table_file
 from heatgraph.tables.ids import find_ids, read_ids, read_node_positions
 from heatgraph.tables.input_table import InputTable, as_input_table, has_table_suffix, is_path
-from heatgraph.tables.matrix_features import is_feature_matrix, read_feature_matrix
+from heatgraph.tables.node_table.column_uses import LEFT_OUT, ColumnUse
+from heatgraph.tables.node_table.matrix_features import is_feature_matrix, read_feature_matrix
 from heatgraph.tables.options import TableOptions
 from heatgraph.tables.values import first_value, is_text, read_numbers
 

@@ -1,7 +1,7 @@
 """Read a column of targets: classes, sets of labels, or numbers; and tell which of them it holds.
 
 ==================  ================================================================================
-"classification"    one label per node (`heatgraph.tables.labels`)
+"classification"    one label per node (`heatgraph.tables.node_table.labels`)
 "multilabel"        a list of labels per node: a column of lists, or text such as ["a", "b"]; with
                     the task given, also labels with |, ; or commas between them
 "regression"        a number per node
@@ -26,7 +26,7 @@ from heatgraph.encoding.column import is_list
 from heatgraph.errors import InputError
 from heatgraph.tables.ids import to_integers
 from heatgraph.tables.input_table import InputTable
-from heatgraph.tables.labels import MAX_FRACTIONAL_CLASSES, find_unlabelled, read_labels
+from heatgraph.tables.node_table.labels import MAX_FRACTIONAL_CLASSES, find_unlabelled, read_labels
 from heatgraph.tables.values import is_number, is_numeric, is_text
 
 Array = npt.NDArray[Any]
