@@ -137,7 +137,8 @@ def from_tables(
         The mark between a number and its fraction. If given, numbers may also have the other mark,
         a blank, an apostrophe or an underscore between groups of digits.
     model : DGCClassifier, DGCRegressor or DGCMultilabelClassifier, optional
-        A fitted model: the tables are read to be labelled by it, with the features that it needs.
+        A fitted model: the tables are read to be labelled by it, with the features that it needs
+        and, if they have labels, for its task.
 
     Returns
     -------
@@ -176,7 +177,9 @@ def from_tables(
         decimal=decimal,
     )
     if model is not None:
-        options = replace(options, **model_options(model, directed))
+        from heatgraph.learning.model_files import task_of
+
+        options = replace(options, task=task_of(model), **model_options(model, directed))
     result = read_tables(nodes, edges, options)
     for loss in result.losses:
         warn(f"{loss}.", TableWarning)
