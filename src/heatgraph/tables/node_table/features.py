@@ -136,12 +136,12 @@ def _read_model(
             raise _missing_features(nodes, others)
         options = replace(options, model_features=others)
         return _join(found, _read_feature_table(table, nodes, ids, options))
-    # A model of plain numbers finds them in a table of their own too.
-    found = _read_feature_table(table, nodes, ids, options)
     if encoder.settings.scaled:
         raise InputError(
             f"the model encodes columns of {nodes.name}, and reads no feature table. Leave it out."
         )
+    # A model of plain numbers finds them in a table of their own too.
+    found = _read_feature_table(table, nodes, ids, options)
     return found if encoder.is_sparse else replace(found, values=found.values.toarray())
 
 
