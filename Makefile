@@ -26,7 +26,7 @@ test-fast: .venv/dev
 	$(PYTEST) -m "not slow and not signals and not torch and not planetoid" --hypothesis-profile=fast \
 	  --ignore=tests/learning/test_estimator_checks.py --ignore=tests/learning/test_reproducibility.py \
 	  --ignore=tests/engine/test_memory_estimate.py \
-	  tests/engine tests/graph tests/io tests/learning tests/datasets \
+	  tests/encoding tests/engine tests/graph tests/io tests/learning tests/datasets \
 	  tests/tables tests/exchange $(filter-out tests/test_documents.py,$(wildcard tests/test_*.py))
 
 # What `make test` skips: tests that need torch or the Planetoid files. Coverage of the networks is

@@ -156,7 +156,7 @@ def test_page_views_are_numbers_unless_told(here, run):
     write_tables(here, views, has_split=False)
     done = run("fit", "nodes.csv", "edges.csv", *FIXED)
     assert "distinct integers from 0 to" in done.words
-    assert "--task classification reads them as classes" in done.words
+    assert "`heatgraph fit --task classification` reads them as classes" in done.words
     told = run("fit", "nodes.csv", "edges.csv", *FIXED, "--task", "classification", "--json")
     assert "classes" in json.loads(told.out)["read"]
 
@@ -224,6 +224,27 @@ def test_new_nodes_need_a_model_of_classes(here, run):
     done = run("predict", "model", "nodes.csv", "edges.csv", "--new", "-o", "p.csv")
     assert done.code == 2
     assert "--new labels new nodes by a model of classes, and this one is of regression" in done.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"), [(numbers(), "numbers"), (lists(), "lists of labels")]
+)
+def test_other_commands_on_such_columns(here, run, labels, found):
+    write_tables(here, labels)
+    done = run("info", "nodes.csv", "edges.csv")
+    assert (done.code, done.err) == (0, "")
+    assert "Diffusion is " in done.out
+    assert "homophily" not in done.out
+    for command in ("tune", "compare"):
+        done = run(command, "nodes.csv", "edges.csv")
+        assert_error(done, f"{command}` is for one class per node", f"nodes.csv has {found}", "fit")
+
+
+def test_a_data_set_of_classes_is_refused(here, run):
+    write_tables(here, numbers())
+    run("fit", "nodes.csv", "edges.csv", *FIXED, "-m", "model", "--features", "", "--quiet")
+    done = run("evaluate", "model", "karate")
+    assert_error(done, "the task regression needs other labels than those of karate", "tables")
 
 
 def test_unknown_labels_are_told(here, run):

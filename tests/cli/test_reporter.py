@@ -86,3 +86,10 @@ def test_progress_is_shown_in_this_process_too(folder, run, monkeypatch):
     done = run("fit", "nodes.csv", "edges.csv", "--weight-decay", "1e-3", "--T", "1,2")
     assert done.code == 0
     assert "fitting" in done.err
+
+
+def test_lines_of_progress_stay_out_of_json(folder, run, monkeypatch):
+    monkeypatch.setattr("heatgraph.cli.reporter.LINE_INTERVAL", 0.0)
+    tune = ("tune", *TABLES, "--T", "1,2", "--weight-decay", "1")
+    assert run(*tune).err
+    assert json.loads(run(*tune, "-o", "-", "--json").err)["result"]

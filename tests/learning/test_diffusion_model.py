@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from strategies import planted
 
 import heatgraph as hg
-from heatgraph.errors import InputError
+from heatgraph.errors import InputError, ShiftWarning
 
 GRAPH, CLASSES = planted(n=60, kind="dense")
 TARGETS = {
@@ -41,6 +41,29 @@ def test_features_are_found_by_name(kind):
         model.predict(other)
     model.fit(GRAPH, TARGETS[kind])
     assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_features_that_another_encoder_made(kind, recwarn):
+    edges = {"source": [0, 1], "target": [1, 2]}
+
+    def table(shift):
+        sizes = (np.arange(60) % 7 + shift).tolist()
+        return {"id": range(60), "size": sizes, "colour": ["red", "blue", "green"] * 20}
+
+    model = fitted(kind, hg.from_tables(table(0), edges).graph)
+    same, other = (hg.from_tables(table(shift), edges).graph for shift in (0, 5))
+    model.predict(same)
+    model.predict(hg.from_tables(table(5), edges, model=model).graph)
+    assert not [one for one in recwarn if "encoded" in str(one.message)]
+    with pytest.warns(ShiftWarning, match=r"encoded by .* its own table.* model=model\)"):
+        model.predict(other)
+    nodes = table(0) | {"colour": ["red", "black", "green"] * 20}
+    with (
+        pytest.warns(ShiftWarning, match="encoded by"),
+        pytest.raises(InputError, match=r"'colour=blue'.*from_tables\(\.\.\., model=model\)"),
+    ):
+        model.predict(hg.from_tables(nodes, edges).graph)
 
 
 @pytest.mark.parametrize("kind", TARGETS)

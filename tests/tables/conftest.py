@@ -1,6 +1,6 @@
 import pytest
 
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.files import read_table_file
 
 
 @pytest.fixture

@@ -8,8 +8,10 @@ from dataclasses import fields
 
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 
 from heatgraph.errors import InputError
+from heatgraph.learning.regressor import DGCRegressor
 from heatgraph.tables.from_tables import from_tables
 from heatgraph.tables.options import TableOptions
 
@@ -57,3 +59,13 @@ def test_no_data_frame_library_is_needed(tmp_path):
         assert "networkx" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, check=True)
+
+
+def test_the_task_is_that_of_the_model():
+    nodes = {"id": range(4), "label": [0.5, 1.5, 2.5, None], "x": [1.0, 2.0, 3.5, 4.0]}
+    edges = {"source": [0, 1, 2], "target": [1, 2, 3]}
+    data = from_tables(nodes, edges, task="regression")
+    model = DGCRegressor(T=1.0, weight_decay=0.1).fit(data.graph, data.labels)
+    again = from_tables(nodes, edges, model=model)
+    assert again.task == "regression"
+    assert_array_equal(again.labels, data.labels)

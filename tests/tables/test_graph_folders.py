@@ -39,6 +39,18 @@ def test_a_file_of_features(table_folder):
     assert read(table_folder, features="").dataset.graph.features is None
 
 
+def test_a_model_of_columns_needs_no_file_of_features(table_folder):
+    rows = "id,label,x,colour\na,u,1,red\nb,v,2,blue\n"
+    (table_folder / "nodes.csv").write_text(rows, encoding="utf-8")
+    (table_folder / "features.csv").write_text("node,feature\na,w\n", encoding="utf-8")
+    encoder = read(table_folder, features=["x", "colour"]).dataset.graph.feature_encoder
+    options = {"model_features": encoder.names, "model_encoder": encoder}
+    assert read(table_folder, **options).dataset.graph.feature_names == encoder.names
+    both = [*encoder.names, "w"]
+    result = read(table_folder, **options | {"model_features": both})
+    assert result.dataset.graph.feature_names == both
+
+
 def test_several_tables(table_folder):
     (table_folder / "nodes.parquet").touch()
     with pytest.raises(InputError, match="several tables of nodes: nodes.csv, nodes.parquet"):

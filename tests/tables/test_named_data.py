@@ -9,6 +9,7 @@ from heatgraph.datasets.catalogue import load_dataset
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
+from heatgraph.tables.from_tables import from_tables
 from heatgraph.tables.named_data import dataset_result
 from heatgraph.tables.options import TableOptions
 
@@ -57,6 +58,19 @@ def test_features_of_a_model():
     unnamed = Dataset("path", PATH.with_features(PATH.features))
     found = dataset_result(unnamed, TableOptions(model_features=["f1"])).dataset.graph
     assert found.features.tolist() == [[1], [3], [5]]
+
+
+def test_the_encoder_of_a_model():
+    nodes = {"id": [1, 2, 3], "colour": ["red", "blue", "red"]}
+    encoder = from_tables(nodes, {"source": [1], "target": [2]}).graph.feature_encoder
+    options = TableOptions(model_features=encoder.names, model_encoder=encoder)
+    with pytest.raises(InputError, match="path lacks features .*: colour=blue, colour=red"):
+        dataset_result(Dataset("path", PATH), options)
+
+
+def test_the_task_of_a_model():
+    with pytest.raises(InputError, match="regression needs other labels than those of path"):
+        dataset_result(Dataset("path", PATH), TableOptions(task="regression"))
 
 
 def test_directions_may_be_kept():

@@ -19,7 +19,7 @@ from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.learning._labels import Labels
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.files import read_table_file
 from heatgraph.tables.from_tables import from_tables
 from heatgraph.tables.writing import predictions_table, table_format, write_dataset, write_table
 

@@ -14,7 +14,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
-from heatgraph.cli.input_tables import read_labelled
+from heatgraph.cli.input_tables import read_classes
 from heatgraph.cli.output_files import check_folders
 from heatgraph.cli.reporter import Reporter
 
@@ -78,9 +78,8 @@ def compare(
         raise typer.BadParameter(f"--models: {error}") from error
     check_folders(data, output)
     graph = find_graph_argument(graph_or_nodes, edges, data)
-    result, _ = read_labelled(
-        reporter, graph, columns.table_options(resources.memory, **vars(labels))
-    )
+    table_options = columns.table_options(resources.memory, **vars(labels))
+    result, _ = read_classes(reporter, graph, table_options, "compare")
     dataset = replace(result.dataset, name=graph.name)
     from heatgraph.experiments.compare.comparison import Comparison, run_comparison
     from heatgraph.experiments.compare.report import CSV_FILE, JSON_FILE, write_comparison

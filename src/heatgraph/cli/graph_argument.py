@@ -74,7 +74,7 @@ def _data_set(name: str, data: Path | None) -> GraphArgument:
 
 def _one_file(path: Path) -> GraphArgument:
     """A file that holds nodes and edges."""
-    from heatgraph.tables.file_formats import GRAPH_FORMATS, detect_format, read_start
+    from heatgraph.tables.formats.file_formats import GRAPH_FORMATS, detect_format, read_start
     from heatgraph.tables.graph_folders import planetoid_graph
 
     planetoid = planetoid_graph(path)

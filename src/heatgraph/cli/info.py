@@ -31,10 +31,13 @@ def info(
     from heatgraph.learning.description import describe
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
-    table_options = columns.table_options(memory, **vars(labels))
+    table_options = columns.table_options(memory, **vars(labels), task="auto")
     result, summary = read_and_report(reporter, graph, table_options)
+    data = result.dataset
     with reporter.progress("measuring the graph"):
-        statistics = describe(result.dataset.graph, result.dataset.labels)
+        # Homophily is a statistic of classes.
+        classes = data.labels if data.task == "classification" else None
+        statistics = describe(data.graph, classes)
     reporter.table(_rows(statistics), "The graph")
     reporter.print(f"Diffusion is {_VERDICTS[statistics.verdict]}: {statistics.reason}")
     if statistics.neighbours is not None:

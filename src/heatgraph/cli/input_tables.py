@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from heatgraph.cli.column_uses import column_use_rows
@@ -46,6 +47,24 @@ def read_labelled(
         raise InputError(
             f"labels are needed to {purpose}, and no column of {result.dataset.name} was detected "
             "or named for them. Name it with --label."
+        )
+    return result, summary
+
+
+def read_classes(
+    reporter: Reporter, graph: GraphArgument, options: TableOptions, command: str
+) -> tuple[ReadResult, dict[str, Any]]:
+    """Read a graph for a command that needs one label per node, and refuse other targets."""
+    from heatgraph.errors import InputError
+
+    result, summary = read_labelled(reporter, graph, replace(options, task="auto"))
+    data = result.dataset
+    if data.task != "classification":
+        found = {"regression": "numbers", "multilabel": "lists of labels"}[data.task]
+        raise InputError(
+            f"`heatgraph {command}` is for one class per node, and column "
+            f"{result.columns['label'].name!r} of {data.name} has {found}. Name another with "
+            f"--label; `heatgraph fit` predicts {found}."
         )
     return result, summary
 

@@ -141,7 +141,9 @@ class Reporter:
     @contextmanager
     def fit_progress(self) -> Iterator[Callable[[FitProgress], None]]:
         """Show how far a fit has come; yields a callback for ``fit(progress=...)``."""
-        prints_lines = not (self.quiet or sys.stderr.isatty())
+        # Not between a JSON report and its reader.
+        is_report = self.as_json and self.stream is sys.stderr
+        prints_lines = not (self.quiet or is_report or sys.stderr.isatty())
         last = self.seconds
         with self.progress("fitting") as bar:
 

@@ -59,6 +59,6 @@ def print_target_metrics(
     for one in largest:
         ratios = ("-" if v is None else f"{v:.1%}" for v in (one.precision, one.recall, one.f1))
         table.append((str(one.label), f"{one.support:,}", f"{one.predicted:,}", *ratios))
-    reporter.table(table, "Labels, the most frequent first")
+    reporter.table(table, "Labels, the most frequent first", numbers=True)
     if len(largest) < len(labels):
         reporter.print(f"  ... and {len(labels) - len(largest):,} more, which --json lists")

@@ -10,7 +10,7 @@ import typer
 from heatgraph.cli import options
 from heatgraph.cli.fit_report import print_result, print_settings
 from heatgraph.cli.graph_argument import find_graph_argument
-from heatgraph.cli.input_tables import read_labelled
+from heatgraph.cli.input_tables import read_classes
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
 from heatgraph.cli.terminal_chart import bar_chart
@@ -55,7 +55,7 @@ def tune(
     parameters = settings.parameters() | resources.parameters()
     _check_search(parameters, plot)
     table_options = columns.table_options(resources.memory, **vars(labels))
-    result, summary = read_labelled(reporter, graph, table_options)
+    result, summary = read_classes(reporter, graph, table_options, "tune")
     # A slow import, which an error in the tables should not wait for.
     from heatgraph.learning.classifier import DGCClassifier
     from heatgraph.report.fit_result import evaluate_fit

@@ -62,7 +62,7 @@ def detect_kind(column: Column, settings: Settings, is_named: bool) -> Kind:
     if is_date(kind):
         return DateEncoding
     if is_list(kind):
-        return _list_kind(column, settings)
+        return _list_kind(column)
     if is_text(kind):
         return _text_kind(column, settings, is_named)
     raise NothingToEncode(f"of type {kind}")
@@ -101,7 +101,7 @@ def _are_ids(distinct: int, count: int, least: float, largest: float) -> bool:
     return same_length or dense or max(abs(least), abs(largest)) > MAX_EXACT
 
 
-def _list_kind(column: Column, settings: Settings) -> Kind:
+def _list_kind(column: Column) -> Kind:
     lists = read_lists(column)
     if len(lists.items) == lists.items.null_count:
         raise NothingToEncode("empty lists in every row")
@@ -118,7 +118,7 @@ def _text_kind(column: Column, settings: Settings, is_named: bool) -> Kind:
         raise NothingToEncode("blank in every row")
     sample = texts.values[:NUM_SAMPLED]
     if 2 * sum(looks_like_list(text) for text in sample) >= len(sample):
-        return _list_kind(column, settings)
+        return _list_kind(column)
     if _most(ISO_DATE.fullmatch(text) is not None for text in sample):
         return DateEncoding
     words = [text for text in sample if text not in MISSING_WORDS]

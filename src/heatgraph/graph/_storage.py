@@ -207,14 +207,14 @@ def deserialize_graph(content: dict[str, Any], tensors: dict[str, Array]) -> Gra
         features=features,
         node_ids=_node_ids(content, tensors, n),
         feature_names=names,
-        feature_encoder=_feature_encoder(content, names),
+        feature_encoder=read_encoder(content, names),
         num_duplicates=_count(content, "num_duplicates"),
         order=_order(tensors, n) if content["order"] else None,
         directed=_directed_edges(content, tensors, indptr, indices),
     )
 
 
-def _feature_encoder(content: dict[str, Any], names: list[str] | None) -> FeatureEncoder | None:
+def read_encoder(content: dict[str, Any], names: list[str] | None) -> FeatureEncoder | None:
     """The encoder of the features; None in files without one, such as those of older versions."""
     if content.get("feature_encoder") is None:
         return None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from heatgraph.diffusion import diffuse
-from heatgraph.errors import FeatureNamesWarning, InputError, warn
+from heatgraph.errors import FeatureNamesWarning, InputError, ShiftWarning, warn
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._node_estimator import NodeEstimator
 from heatgraph.learning._search_space import SearchSpace, Setting
@@ -94,11 +94,25 @@ class DiffusionModel(NodeEstimator):
         check_is_fitted(self)
         if graph is not None and graph is not getattr(self, "graph_", None):
             check_graph(graph)
+            self._warn_of_other_encoder(graph)
             graph = self._align_features(graph)
         graph = super()._graph_to_label(graph)
         if not self.n_features_in_:
             self._check_nodes(graph, self.coef_.shape[1], "without features")
         return graph
+
+    def _warn_of_other_encoder(self, graph: Graph) -> None:
+        """Warn if features were encoded by what another table's training nodes have."""
+        own, other = self.feature_encoder_, graph.feature_encoder
+        if own is None or other is None or not own.settings.scaled:
+            return
+        if own.encodings != other.encodings or not other.settings.scaled:
+            warn(
+                "the features of the graph were encoded by means and words of its own table, not "
+                "by those that the model was fitted with. Read the tables by "
+                "from_tables(..., model=model).",
+                ShiftWarning,
+            )
 
     def _align_features(self, graph: Graph) -> Graph:
         """The graph with the features that the model has, by name and in the model's order."""
@@ -114,6 +128,7 @@ class DiffusionModel(NodeEstimator):
                     FeatureNamesWarning,
                 )
             return graph
+        own = self.feature_encoder_
         position = {name: at for at, name in enumerate(graph.feature_names)}
         missing = [name for name in names if name not in position]
         if missing:
@@ -121,6 +136,8 @@ class DiffusionModel(NodeEstimator):
                 f"the graph lacks {len(missing):,} of the {len(names):,} features that the model "
                 f"was fitted with, the first of them {missing[0]!r}. It has "
                 f"{graph.num_features:,}, the first of them {graph.feature_names[0]!r}."
+                + " Read tables by from_tables(..., model=model)."
+                * (own is not None)
             )
         order = [position[name] for name in names]
         return graph.with_features(graph.features[:, order], names)

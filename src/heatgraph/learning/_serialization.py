@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
 from heatgraph.graph import Graph
-from heatgraph.graph._storage import deserialize_graph, serialize_graph
+from heatgraph.graph._storage import deserialize_graph, read_encoder, serialize_graph
 from heatgraph.learning._channels import HOPS, LINKS
 from heatgraph.learning._search_space import Setting
 from heatgraph.learning._shift import GraphProfile
@@ -268,15 +268,6 @@ def deserialize_model_graph(
     if graph.num_features != model.num_features:
         raise ValueError("the features of the graph are not those of the model")
     return graph
-
-
-def read_encoder(content: dict[str, Any], names: list[str] | None) -> FeatureEncoder | None:
-    """The encoder of the features; None in files without one, such as those of older versions."""
-    if content.get("feature_encoder") is None:
-        return None
-    from heatgraph.encoding.encoder import FeatureEncoder
-
-    return FeatureEncoder.read(content["feature_encoder"], names)
 
 
 def _read_channels(

@@ -22,6 +22,7 @@ from heatgraph._io.tensor_file import write_tensors
 from heatgraph.diffusion import check_engine
 from heatgraph.errors import StabilityWarning
 from heatgraph.graph import Graph, node_indices
+from heatgraph.graph._storage import read_encoder
 from heatgraph.learning._diffusion_model import DiffusionModel, resolve_scalings
 from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._search_space import SearchSpace, Setting
@@ -29,7 +30,6 @@ from heatgraph.learning._serialization import (
     check_finite_floats,
     deserialize_parameters,
     library_versions,
-    read_encoder,
     serialize_parameters,
 )
 from heatgraph.learning._target_losses import TargetLoss
@@ -160,24 +160,21 @@ class TargetModel(DiffusionModel):
         scores = self._diffused(graph.with_features(columns)) + self.intercept_
         return np.asarray(scores if nodes is None else scores[nodes], dtype=np.float64)
 
-    def _explain(
-        self, graph: Graph, node: int, output: int | None, label: Any, top: int
-    ) -> Explanation:
-        """Decompose one of a node's scores, by default the largest."""
+    def _explain(self, graph: Graph, node: int, output: int, label: Any, top: int) -> Explanation:
+        """Decompose one of a node's scores."""
         (node,) = node_indices([node], graph.num_nodes, "node")
         bias = self.intercept_.astype(np.float64)
         weights = self.coef_.astype(np.float64)
         row = self._diffused(graph.with_features(None), rows=[node], dtype="float64")[0]
         scores = bias + row @ self._undiffused(graph, weights)
-        at = int(scores.argmax()) if output is None else output
         return explain(
             graph,
             self.scaling_,
-            [(row, weights[at])],
+            [(row, weights[output])],
             node=int(node),
             label=label,
-            score=float(scores[at]),
-            bias=float(bias[at]),
+            score=float(scores[output]),
+            bias=float(bias[output]),
             probability=None,
             top=positive_integer(top, "top"),
         )

@@ -27,19 +27,11 @@ from sklearn.utils.validation import check_is_fitted
 from heatgraph._arguments import positive_integer, short_repr
 from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, write_tensors
 from heatgraph.diffusion import check_engine
-from heatgraph.errors import (
-    InputError,
-    OneClassWarning,
-    ShiftWarning,
-    StabilityWarning,
-    warn,
-)
+from heatgraph.errors import InputError, OneClassWarning, ShiftWarning, StabilityWarning, warn
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.learning._channels import DIRECTED, LINKS, Channels
 from heatgraph.learning._diffusion_model import DiffusionModel, resolve_scalings
-from heatgraph.learning._extensions import (
-    read_extensions,
-)
+from heatgraph.learning._extensions import read_extensions
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._loss_weights import LossWeights
 from heatgraph.learning._new_nodes import NewNodeScorer, NewNodesReport
@@ -47,15 +39,9 @@ from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._scoring import read_scoring
 from heatgraph.learning._search_space import SearchSpace, Setting
-from heatgraph.learning._serialization import (
-    FittedModel,
-    serialize_model,
-    serialize_model_graph,
-)
+from heatgraph.learning._serialization import FittedModel, serialize_model, serialize_model_graph
 from heatgraph.learning._shift import GraphProfile, shift_sentence
-from heatgraph.learning._similar_nodes import (
-    with_similar_edges,
-)
+from heatgraph.learning._similar_nodes import with_similar_edges
 from heatgraph.learning._softmax_regression import SoftmaxRegression
 from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning._training import Training

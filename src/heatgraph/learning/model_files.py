@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from heatgraph._io.tensor_file import map_tensors, read_kind, read_tensors
 from heatgraph.learning._serialization import (
@@ -50,7 +50,7 @@ def _load_classifier(path: str | Path) -> DGCClassifier:
     return classifier
 
 
-def task_of(model: Any) -> str:
+def task_of(model: Any) -> Literal["classification", "multilabel", "regression"]:
     """What a model predicts: "classification", "multilabel" or "regression"."""
     if isinstance(model, DGCRegressor):
         return "regression"

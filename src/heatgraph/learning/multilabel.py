@@ -90,7 +90,9 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         Micro-averaged F1 of the settings in use on validation nodes, or on training nodes that were
         held out.
     feature_names_in_ : list of str
-        Only if the graph names its features.
+        Only if the graph names its features. Those of graphs to predict on are then found by name.
+    feature_encoder_ : FeatureEncoder or None
+        How columns of a table became the features, if the graph was read from tables.
     graph_ : Graph
         The graph that was fitted; a loaded model has none.
 

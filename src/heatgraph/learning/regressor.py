@@ -82,7 +82,9 @@ class DGCRegressor(RegressorMixin, TargetModel):
     held_out_errors_ : array of shape (m, q)
         Absolute errors on these nodes, from which intervals are made.
     feature_names_in_ : list of str
-        Only if the graph names its features.
+        Only if the graph names its features. Those of graphs to predict on are then found by name.
+    feature_encoder_ : FeatureEncoder or None
+        How columns of a table became the features, if the graph was read from tables.
     graph_ : Graph
         The graph that was fitted; a loaded model has none.
 

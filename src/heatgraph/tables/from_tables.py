@@ -18,14 +18,15 @@ import scipy.sparse as sp
 from heatgraph.datasets.dataset import Dataset, labelled_nodes
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError, TableWarning, warn
-from heatgraph.tables.column_uses import ColumnUse
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
-from heatgraph.tables.directions import Directions
-from heatgraph.tables.edges import read_edges
-from heatgraph.tables.features import read_features
-from heatgraph.tables.files import open_table
+from heatgraph.tables.edge_table.directions import Directions
+from heatgraph.tables.edge_table.edges import read_edges
+from heatgraph.tables.formats.files import open_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
-from heatgraph.tables.labels import read_split
+from heatgraph.tables.node_table.column_uses import ColumnUse
+from heatgraph.tables.node_table.features import read_features
+from heatgraph.tables.node_table.labels import read_split
+from heatgraph.tables.node_table.targets import TargetColumn, read_targets
 from heatgraph.tables.options import (
     NODE_COLUMNS,
     Decimal,
@@ -37,7 +38,6 @@ from heatgraph.tables.options import (
     UnknownEdges,
     model_options,
 )
-from heatgraph.tables.targets import TargetColumn, read_targets
 from heatgraph.tables.unused_columns import unused_index
 
 
@@ -136,8 +136,9 @@ def from_tables(
     decimal : {".", ","}, optional
         The mark between a number and its fraction. If given, numbers may also have the other mark,
         a blank, an apostrophe or an underscore between groups of digits.
-    model : DGCClassifier, optional
-        A fitted model: the tables are read to be labelled by it, with the features that it needs.
+    model : DGCClassifier, DGCRegressor or DGCMultilabelClassifier, optional
+        A fitted model: the tables are read to be labelled by it, with the features that it needs
+        and, if they have labels, for its task.
 
     Returns
     -------
@@ -176,7 +177,9 @@ def from_tables(
         decimal=decimal,
     )
     if model is not None:
-        options = replace(options, **model_options(model, directed))
+        from heatgraph.learning.model_files import task_of
+
+        options = replace(options, task=task_of(model), **model_options(model, directed))
     result = read_tables(nodes, edges, options)
     for loss in result.losses:
         warn(f"{loss}.", TableWarning)

@@ -93,7 +93,7 @@ def _find_tables(folder: Path, names: list[str]) -> GraphFolder | None:
     features = [folder / name for name in tables["features"]]
 
     def read(options: TableOptions) -> ReadResult:
-        if features and options.features is None:
+        if features and options.features is None and not options.model_reads_columns_only:
             options = replace(options, features=features[0])
         return read_tables(nodes, edges, options)
 

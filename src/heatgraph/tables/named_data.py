@@ -12,7 +12,7 @@ from heatgraph.tables.from_tables import ReadResult
 from heatgraph.tables.options import TableOptions
 
 # Options that apply to any graph; of labels, splits and features, "" means none here too.
-_GENERAL = ("memory_budget", "model_features")
+_GENERAL = ("memory_budget", "model_features", "model_encoder")
 _MAY_BE_NONE = ("label", "split", "features")
 
 
@@ -40,9 +40,15 @@ def _refuse_table_options(data: Dataset, options: TableOptions) -> None:
         value = getattr(options, option.name)
         is_none = option.name in _MAY_BE_NONE and value == ""
         # A data set has its directions or has none; a model that reads them asks to keep them.
-        # Data sets by name have classes, which is what "auto" finds.
-        is_kept = (option.name, value) in (("directed", "keep"), ("task", "auto"))
-        if option.name not in _GENERAL and value != option.default and not (is_none or is_kept):
+        is_kept = (option.name, value) == ("directed", "keep")
+        is_task = option.name == "task" and value in ("auto", data.task)
+        if option.name == "task" and not is_task:
+            raise InputError(
+                f"the task {value} needs other labels than those of {data.name}, which is a data "
+                f"set for {data.task}. Give tables."
+            )
+        is_allowed = is_none or is_kept or is_task or option.name in _GENERAL
+        if value != option.default and not is_allowed:
             flag = "--" + option.name.replace("_", "-")
             raise InputError(
                 f"{flag} is about tables, and {data.name} is a data set. Leave it out."

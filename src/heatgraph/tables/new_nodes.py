@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.tables.columns import find_node_columns
-from heatgraph.tables.edges import read_edges
-from heatgraph.tables.features import read_features
-from heatgraph.tables.files import open_table
+from heatgraph.tables.edge_table.edges import read_edges
+from heatgraph.tables.formats.files import open_table
 from heatgraph.tables.ids import check_unique, find_ids, read_ids
 from heatgraph.tables.input_table import is_path
+from heatgraph.tables.node_table.features import read_features
 from heatgraph.tables.options import NODE_COLUMNS, TableOptions
 from heatgraph.tables.values import to_numpy
 

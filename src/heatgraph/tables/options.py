@@ -87,6 +87,12 @@ class TableOptions:
         return set(self.model_features or ()) if self.features is None else set()
 
     @property
+    def model_reads_columns_only(self) -> bool:
+        """Whether a model encodes columns of the node table, and reads no feature table."""
+        encoder, names = self.model_encoder, self.model_features
+        return encoder is not None and encoder.settings.scaled and encoder.names == names
+
+    @property
     def memory_bytes(self) -> float:
         """The memory budget in bytes."""
         from heatgraph._io.memory import memory_budget_bytes

@@ -17,9 +17,6 @@ from heatgraph.tables.input_table import InputTable
 
 Array = npt.NDArray[Any]
 
-# Characters of a value that a message shows.
-LONGEST_SHOWN = 60
-
 
 def read_numbers(table: InputTable, name: str) -> Array:
     """A column as float64 without missing values."""

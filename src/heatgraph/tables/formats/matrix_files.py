@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from heatgraph.datasets.npz import NpzArchive, read_sparse_npz
 from heatgraph.datasets.text_files import MAX_FEATURES
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.file_errors import empty_file, too_large
-from heatgraph.tables.file_formats import Format, read_content
-from heatgraph.tables.matrix_market import read_matrix_market
+from heatgraph.tables.formats.file_errors import empty_file, too_large
+from heatgraph.tables.formats.file_formats import Format, read_content
+from heatgraph.tables.formats.matrix_market import read_matrix_market
 
 Array = npt.NDArray[Any]
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from heatgraph.errors import FileFormatError, MissingExtraError
-from heatgraph.tables.file_formats import TITLES, Format, read_content
+from heatgraph.tables.formats.file_formats import TITLES, Format, read_content
+from heatgraph.tables.formats.json_files import read_json_document, table_from_records
 from heatgraph.tables.input_table import InputTable
-from heatgraph.tables.json_files import read_json_document, table_from_records
 
 # Bytes of NetworkX's objects and the XML tree per byte of XML, roughly.
 MEMORY_PER_BYTE = 20

@@ -227,6 +227,9 @@ class TestFeatureTable:
         result = read_tables(PAIR, EDGE, options)
         assert result.dataset.graph.features.toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
         assert result.notes == ["features: ignored 1 features that the model does not use"]
+        options = TableOptions(features=table, model_features=["w", "x"])
+        with pytest.raises(InputError, match="features has none of the features .* such as w, x"):
+            read_tables(PAIR, EDGE, options)
 
 
 class TestModelFeatures:

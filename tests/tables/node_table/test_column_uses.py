@@ -7,8 +7,8 @@ import pytest
 
 from heatgraph import from_tables
 from heatgraph.errors import InputError, TableWarning
-from heatgraph.tables.column_uses import LEFT_OUT, ColumnUse
 from heatgraph.tables.from_tables import read_tables
+from heatgraph.tables.node_table.column_uses import LEFT_OUT, ColumnUse
 from heatgraph.tables.options import TableOptions
 
 NONE = {"source": [], "target": []}

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from heatgraph.errors import FileFormatError, MemoryBudgetError
-from heatgraph.tables.file_formats import detect_format, read_start
-from heatgraph.tables.matrix_files import read_matrix
+from heatgraph.tables.formats.file_formats import detect_format, read_start
+from heatgraph.tables.formats.matrix_files import read_matrix
 
 DENSE = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.0]])
 HEAD = "%%MatrixMarket matrix coordinate real general\n"

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from heatgraph.errors import FileFormatError, MemoryBudgetError
-from heatgraph.tables.matrix_market import read_matrix_market
+from heatgraph.tables.formats.matrix_market import read_matrix_market
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 ARRAY = HEAD.replace("coordinate", "array")

@@ -31,7 +31,6 @@ from heatgraph.encoding.lists import looks_like_list
 from heatgraph.encoding.numbers import NumberEncoding
 from heatgraph.encoding.vectors import VectorEncoding
 from heatgraph.errors import InputError
-from heatgraph.tables.column_uses import LEFT_OUT, ColumnUse
 from heatgraph.tables.columns import (
     LABEL_LIKE_NAMES,
     ColumnChoice,
@@ -39,10 +38,11 @@ from heatgraph.tables.columns import (
     format_names,
     match_columns,
 )
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.files import read_table_file
 from heatgraph.tables.ids import find_ids, read_ids, read_node_positions
 from heatgraph.tables.input_table import InputTable, as_input_table, has_table_suffix, is_path
-from heatgraph.tables.matrix_features import is_feature_matrix, read_feature_matrix
+from heatgraph.tables.node_table.column_uses import LEFT_OUT, ColumnUse
+from heatgraph.tables.node_table.matrix_features import is_feature_matrix, read_feature_matrix
 from heatgraph.tables.options import TableOptions
 from heatgraph.tables.values import first_value, is_text, read_numbers
 
@@ -136,12 +136,12 @@ def _read_model(
             raise _missing_features(nodes, others)
         options = replace(options, model_features=others)
         return _join(found, _read_feature_table(table, nodes, ids, options))
-    # A model of plain numbers finds them in a table of their own too.
-    found = _read_feature_table(table, nodes, ids, options)
     if encoder.settings.scaled:
         raise InputError(
             f"the model encodes columns of {nodes.name}, and reads no feature table. Leave it out."
         )
+    # A model of plain numbers finds them in a table of their own too.
+    found = _read_feature_table(table, nodes, ids, options)
     return found if encoder.is_sparse else replace(found, values=found.values.toarray())
 
 
@@ -445,6 +445,11 @@ def _read_feature_table(
     columns = find_ids(features, pa.chunked_array([names]))
     if columns.null_count:
         known = pc.is_valid(columns).to_numpy()
+        if options.model_features is not None and not known.any():
+            raise InputError(
+                f"{table.name} has none of the features that the model was fitted with, such as "
+                f"{format_names(names, 2)}. Name another, or give a node table that has them."
+            )
         num_unknown = len(pc.unique(features.filter(pa.array(~known))))
         notes.append(f"{table.name}: ignored {num_unknown:,} features that the model does not use")
         rows, values, columns = rows[known], values[known], columns.drop_null()

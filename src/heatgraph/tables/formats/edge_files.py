@@ -16,21 +16,21 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from heatgraph.errors import InputError
-from heatgraph.tables import csv_files
 from heatgraph.tables.columns import COMMON_NAMES
-from heatgraph.tables.csv_files import DELIMITERS, Dialect
-from heatgraph.tables.file_formats import (
+from heatgraph.tables.formats import csv_files
+from heatgraph.tables.formats.csv_files import DELIMITERS, Dialect
+from heatgraph.tables.formats.file_formats import (
     GRAPH_FORMATS,
     MATRIX_FORMATS,
     detect_format,
     read_start,
 )
-from heatgraph.tables.files import SHARE_OF_MEMORY, read_table_file, text_columns_for
-from heatgraph.tables.graph_files import read_graph_file, read_json_table
+from heatgraph.tables.formats.files import SHARE_OF_MEMORY, read_table_file, text_columns_for
+from heatgraph.tables.formats.graph_files import read_graph_file, read_json_table
+from heatgraph.tables.formats.json_files import read_json_document
+from heatgraph.tables.formats.matrix_files import read_matrix
 from heatgraph.tables.ids import find_ids
 from heatgraph.tables.input_table import InputTable, as_input_table, is_path
-from heatgraph.tables.json_files import read_json_document
-from heatgraph.tables.matrix_files import read_matrix
 from heatgraph.tables.options import EDGE_COLUMNS, TableOptions
 from heatgraph.tables.values import is_number
 

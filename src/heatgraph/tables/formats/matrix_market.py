@@ -19,9 +19,9 @@ import pyarrow.csv
 import scipy.sparse as sp
 
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.csv_files import check_encoding
-from heatgraph.tables.file_errors import too_large
-from heatgraph.tables.file_formats import read_content
+from heatgraph.tables.formats.csv_files import check_encoding
+from heatgraph.tables.formats.file_errors import too_large
+from heatgraph.tables.formats.file_formats import read_content
 
 Array = npt.NDArray[Any]
 

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.tables import csv_files, parquet_files
 from heatgraph.tables.columns import find_columns
-from heatgraph.tables.csv_files import TextColumns
-from heatgraph.tables.file_formats import (
+from heatgraph.tables.formats import csv_files, parquet_files
+from heatgraph.tables.formats.csv_files import TextColumns
+from heatgraph.tables.formats.file_formats import (
     GRAPH_FORMATS,
     MATRIX_FORMATS,
     TITLES,
     detect_format,
     read_start,
 )
-from heatgraph.tables.graph_files import read_graph_file, read_json_table
+from heatgraph.tables.formats.graph_files import read_graph_file, read_json_table
+from heatgraph.tables.formats.json_files import read_json_lines
 from heatgraph.tables.input_table import InputTable, as_input_table, is_path
-from heatgraph.tables.json_files import read_json_lines
 from heatgraph.tables.options import TableOptions
 
 # Share of the memory budget that a file may take; the rest is for the graph and the model.

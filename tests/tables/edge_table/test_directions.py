@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heatgraph.tables.directions import count_directions
+from heatgraph.tables.edge_table.directions import count_directions
 from heatgraph.tables.from_tables import read_tables
 from heatgraph.tables.options import TableOptions
 

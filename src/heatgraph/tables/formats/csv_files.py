@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.file_errors import empty_file, too_large
-from heatgraph.tables.file_formats import GZIP_MAGIC, read_content
+from heatgraph.tables.formats.file_errors import empty_file, too_large
+from heatgraph.tables.formats.file_formats import GZIP_MAGIC, read_content
 from heatgraph.tables.input_table import InputTable, clean_column_names
 from heatgraph.tables.values import is_number
 

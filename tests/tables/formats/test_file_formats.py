@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
-from heatgraph.tables.file_formats import detect_format, read_content, read_start
+from heatgraph.tables.formats.file_formats import detect_format, read_content, read_start
 from heatgraph.tables.from_tables import from_tables
 
 

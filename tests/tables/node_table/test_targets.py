@@ -35,7 +35,7 @@ def read(values, task="auto", write_csv=None):
         ([1.0, 2.0, None], "classification", ""),
         ([0.5, 2.0, None], "regression", "2 distinct numbers, such as 0.5: read as numbers"),
         (np.arange(764) ** 2, "regression", "764 distinct integers from 0 to 582,169, most of"),
-        (np.arange(764).repeat(6), "classification", "764 .* 5 nodes and more: read as classes. -"),
+        (np.arange(764).repeat(6), "classification", "764 .* 5 nodes and more: read as classes. `"),
         (np.arange(764.0), "regression", "764 distinct integers"),
         (np.arange(100), "classification", ""),
     ],

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 from heatgraph.datasets.text_files import MAX_FEATURES
 from heatgraph.errors import InputError
 from heatgraph.tables.columns import format_names
-from heatgraph.tables.file_formats import MATRIX_FORMATS, detect_format, read_start
-from heatgraph.tables.files import SHARE_OF_MEMORY
+from heatgraph.tables.formats.file_formats import MATRIX_FORMATS, detect_format, read_start
+from heatgraph.tables.formats.files import SHARE_OF_MEMORY
+from heatgraph.tables.formats.matrix_files import read_matrix
 from heatgraph.tables.input_table import has_table_suffix, is_path
-from heatgraph.tables.matrix_files import read_matrix
 from heatgraph.tables.options import TableOptions
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from heatgraph.errors import InputError
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.files import read_table_file
 
 PLAIN = b"id,x,note\na,1,u\nb,2,v\n"
 EXPECTED = {"id": ["a", "b"], "x": [1, 2], "note": ["u", "v"]}
@@ -31,8 +31,8 @@ def test_an_unreadable_file(read, monkeypatch):
     def refuse(*args):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("heatgraph.tables.files.Path.open", refuse)
-    monkeypatch.setattr("heatgraph.tables.files.Path.is_dir", lambda path: False)
+    monkeypatch.setattr("heatgraph.tables.formats.files.Path.open", refuse)
+    monkeypatch.setattr("heatgraph.tables.formats.files.Path.is_dir", lambda path: False)
     with pytest.raises(InputError, match="nodes.csv cannot be opened: Permission denied"):
         read_table_file("nodes.csv", lambda names: [], 1e9)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.tables.file_errors import missing_file, too_large
+from heatgraph.tables.formats.file_errors import missing_file, too_large
 
 Format = Literal[
     "text", "parquet", "json lines", "json", "graphml", "gexf", "matrix market", "npz", "npy",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.file_errors import too_large
+from heatgraph.tables.formats.file_errors import too_large
 from heatgraph.tables.input_table import InputTable
 
 # The first bytes of every Parquet file.

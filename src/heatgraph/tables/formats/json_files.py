@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.file_errors import empty_file
-from heatgraph.tables.file_formats import read_content
+from heatgraph.tables.formats.file_errors import empty_file
+from heatgraph.tables.formats.file_formats import read_content
 from heatgraph.tables.input_table import InputTable
 
 # Bytes of Python objects per byte of JSON, roughly.

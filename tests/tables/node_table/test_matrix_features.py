@@ -9,7 +9,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from heatgraph.errors import InputError
 from heatgraph.tables.from_tables import from_tables, read_tables
-from heatgraph.tables.matrix_features import is_feature_matrix
+from heatgraph.tables.node_table.matrix_features import is_feature_matrix
 from heatgraph.tables.options import TableOptions
 
 NODES = {"id": ["a", "b", "c"], "label": ["u", "v", None], "size": [7, 8, 9]}

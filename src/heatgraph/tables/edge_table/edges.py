@@ -14,11 +14,11 @@ from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.graph._validation import CSRBuilder
 from heatgraph.tables.columns import ColumnChoice, find_edge_columns
-from heatgraph.tables.directions import Directions, count_directions
-from heatgraph.tables.edge_files import open_edge_table
+from heatgraph.tables.edge_table.directions import Directions, count_directions
+from heatgraph.tables.edge_table.unknown_nodes import read_edge_ends
+from heatgraph.tables.formats.edge_files import open_edge_table
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.options import Duplicates, TableOptions
-from heatgraph.tables.unknown_nodes import read_edge_ends
 from heatgraph.tables.unused_columns import unused_edge_columns
 from heatgraph.tables.values import read_numbers, to_numpy
 

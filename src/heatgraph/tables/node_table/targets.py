@@ -1,7 +1,7 @@
 """Read a column of targets: classes, sets of labels, or numbers; and tell which of them it holds.
 
 ==================  ================================================================================
-"classification"    one label per node (`heatgraph.tables.labels`)
+"classification"    one label per node (`heatgraph.tables.node_table.labels`)
 "multilabel"        a list of labels per node: a column of lists, or text such as ["a", "b"]; with
                     the task given, also labels with |, ; or commas between them
 "regression"        a number per node
@@ -22,10 +22,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heatgraph.encoding.column import is_list
 from heatgraph.errors import InputError
 from heatgraph.tables.ids import to_integers
 from heatgraph.tables.input_table import InputTable
-from heatgraph.tables.labels import MAX_FRACTIONAL_CLASSES, find_unlabelled, read_labels
+from heatgraph.tables.node_table.labels import MAX_FRACTIONAL_CLASSES, find_unlabelled, read_labels
 from heatgraph.tables.values import is_number, is_numeric, is_text
 
 Array = npt.NDArray[Any]
@@ -36,7 +37,7 @@ MAX_INTEGER_CLASSES, MIN_NODES_PER_CLASS = 100, 5
 SEPARATORS = ("|", ";", ",")
 # Cells that mean a missing number.
 MISSING_NUMBERS = {"", "nan", "na", "null", "none"}
-OVERRIDE = "--task {} reads them as {}."
+OVERRIDE = "`heatgraph fit --task {}` reads them as {}."
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def read_targets(
 
 def _detect_task(name: str, column: pa.ChunkedArray) -> tuple[str, str]:
     """The task that a column suggests, and a sentence that says why, if it is not obvious."""
-    if _is_list(column.type):
+    if is_list(column.type):
         return "multilabel", f"column {name!r} has lists: several labels per node (multilabel)."
     if is_text(column.type):
         column = column.cast(pa.string())
@@ -184,7 +185,7 @@ def _read_numbers(table: InputTable, name: str, column: pa.ChunkedArray) -> Arra
 
 def _read_label_sets(table: InputTable, name: str, column: pa.ChunkedArray) -> Array:
     """A column as tuples of labels, None where missing."""
-    if not (_is_list(column.type) or is_text(column.type) or pa.types.is_null(column.type)):
+    if not (is_list(column.type) or is_text(column.type) or pa.types.is_null(column.type)):
         raise InputError(
             f"{table.name}: labels of several per node must be lists or text, and column {name!r} "
             f"has type {column.type}."
@@ -226,11 +227,3 @@ def _parse_cell(text: str, separator: str | None) -> list[Any]:
         rows = csv.reader([inner], quotechar="'", skipinitialspace=True)
         found = [part.strip().strip('"') for part in next(rows, [])]
     return list(found)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    kinds = (
-        pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list,
-        pa.types.is_list_view, pa.types.is_large_list_view,
-    )  # fmt: skip
-    return any(is_kind(kind) for is_kind in kinds)

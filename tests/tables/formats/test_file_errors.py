@@ -3,8 +3,8 @@
 import pytest
 
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
-from heatgraph.tables.file_errors import empty_file, too_large
-from heatgraph.tables.files import read_table_file
+from heatgraph.tables.formats.file_errors import empty_file, too_large
+from heatgraph.tables.formats.files import read_table_file
 
 PLAIN = b"id,x,note\na,1,u\nb,2,v\n"
 

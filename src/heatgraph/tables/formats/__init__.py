@@ -1,0 +1,1 @@
+"""Read files of tables, edges, matrices and graphs, whose formats are detected."""

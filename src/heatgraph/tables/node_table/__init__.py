@@ -1,0 +1,1 @@
+"""What the columns of a node table hold: features, and labels, numbers or splits."""
