@@ -132,3 +132,17 @@ def test_yes_or_no(column, rows):
 def test_bad_values(column, values, message):
     with pytest.raises(InputError, match=message):
         read_numbers(column(values), Settings())
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("15,783", "Set decimal (--decimal) to '.' to read '15,783' as 15783. Correct it"),
+        ("1,5", "Set decimal (--decimal) to ',' to read '1,5' as 1.5. Correct it"),
+        ("oops", "(1 such in all). Correct it"),
+    ],
+)
+def test_the_option_that_reads_a_number_is_named(column, text, hint):
+    with pytest.raises(InputError) as error:
+        read_numbers(column(["1", text]), Settings())
+    assert hint in str(error.value)

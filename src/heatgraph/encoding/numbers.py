@@ -165,7 +165,8 @@ def _parse_column(column: Column, settings: Settings) -> Floats:
     """Numbers that are written as text."""
     texts = column.texts
     parsed = [parse_number(text, settings) for text in texts.values]
-    convention = ""
+    bad = [text for text, number in zip(texts.values, parsed, strict=True) if number is None]
+    convention = decimal_hint(bad)
     if settings.decimal is not None:
         convention = f"The decimal mark {settings.decimal!r} holds for all columns. "
     column.refuse_values(
@@ -191,6 +192,15 @@ def parse_number(text: str, settings: Settings) -> float | None:
         return None
     text = text.replace(",", ".")
     return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def decimal_hint(texts: list[str]) -> str:
+    """A sentence that names the option which reads all `texts` as numbers; "" if none does."""
+    for mark in (".", ","):
+        numbers = [parse_number(text, Settings(decimal=mark)) for text in texts]
+        if texts and not any(number is None for number in numbers):
+            return f"Set decimal (--decimal) to {mark!r} to read {texts[0]!r} as {numbers[0]:.15g}. "
+    return ""
 
 
 def is_plain_number(text: str) -> bool:

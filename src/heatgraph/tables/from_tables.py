@@ -202,7 +202,9 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         label, split = columns["label"].name, columns["split"].name
         target, known = TargetColumn(), None
         if label is not None:
-            target = read_targets(table, label, options.task, options.unlabelled_texts)
+            target = read_targets(
+                table, label, options.task, options.unlabelled_texts, options.decimal
+            )
             known = labelled_nodes(target.values, target.task)
         splits = {} if split is None else {split: read_split(table, split, known)}
         train = _training_nodes(table.num_rows, known, splits)

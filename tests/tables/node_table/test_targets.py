@@ -37,7 +37,9 @@ def read(values, task="auto", write_csv=None):
         (np.arange(764) ** 2, "regression", "764 distinct integers from 0 to 582,169, most of"),
         (np.arange(764).repeat(6), "classification", "764 .* 5 nodes and more: read as classes. `"),
         (np.arange(764.0), "regression", "764 distinct integers"),
-        (np.arange(100), "classification", ""),
+        (np.arange(100), "regression", "100 distinct integers"),
+        (np.arange(19), "classification", ""),
+        (np.arange(50).repeat(2), "classification", ""),
     ],
 )
 def test_the_task_is_guessed_and_told(values, task, note):
@@ -171,3 +173,33 @@ def test_nodes_that_edges_add_are_unlabelled(task, first):
     data = from_tables(nodes, edges, task=task, unknown_edges="add")
     assert data.labels[0] == first
     assert data.labelled.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(("decimal", "mark"), [(".", ","), (",", ".")])
+@pytest.mark.parametrize("task", ["auto", "regression"])
+def test_numbers_with_marks_between_groups_of_digits(write_csv, decimal, mark, task):
+    rows = [f'{at},"{at}{mark}250{decimal}5"\n' for at in range(1, 60)]
+    nodes = write_csv("id,price\n" + "".join(rows) + "60,\n")
+    options = TableOptions(label="price", task=task, decimal=decimal)
+    data = read_tables(nodes, NO_EDGES, options).dataset
+    assert data.task == "regression"
+    assert_array_equal(data.labels, [*(1000 * at + 250.5 for at in range(1, 60)), np.nan])
+
+
+@pytest.mark.parametrize(
+    ("label", "remedy"),
+    [
+        ("{},250", "Set decimal (--decimal) to '.' to read '1,250' as 1250."),
+        ("{},5", "Set decimal (--decimal) to ',' to read '1,5' as 1.5."),
+        ("${},250", "Numbers must be written without currencies and units."),
+        ("Ann{}", "Name another column (--label)"),
+    ],
+)
+def test_labels_that_hardly_two_nodes_share_are_refused(label, remedy):
+    labels = [label.format(at) for at in range(1, 30)]
+    with pytest.raises(InputError, match="has 29 distinct labels at 30 nodes") as error:
+        read([*labels, labels[0], None])
+    assert remedy in str(error.value)
+    assert read([*labels, None], "classification")[0].task == "classification"
+    assert read(labels * 2)[0].task == "classification"
+    assert read(labels[:19])[0].task == "classification"

@@ -23,6 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heatgraph.encoding.column import is_list
+from heatgraph.encoding.block import Settings
+from heatgraph.encoding.numbers import decimal_hint, parse_number
 from heatgraph.errors import InputError
 from heatgraph.tables.ids import to_integers
 from heatgraph.tables.input_table import InputTable
@@ -37,6 +39,8 @@ MAX_INTEGER_CLASSES, MIN_NODES_PER_CLASS = 100, 5
 SEPARATORS = ("|", ";", ",")
 # Cells that mean a missing number.
 MISSING_NUMBERS = {"", "nan", "na", "null", "none"}
+# From so many labelled nodes on, labels are no classes if this share of them is distinct.
+MIN_LABELS, MAX_DISTINCT_SHARE = 20, 0.9
 OVERRIDE = "`heatgraph fit --task {}` reads them as {}."
 
 
@@ -53,23 +57,64 @@ class TargetColumn:
 
 
 def read_targets(
-    table: InputTable, name: str, task: str, unlabelled: list[str] | None = None
+    table: InputTable,
+    name: str,
+    task: str,
+    unlabelled: list[str] | None = None,
+    decimal: str | None = None,
 ) -> TargetColumn:
     """Read a column for a task, or with "auto" for the one that its values suggest.
 
-    `unlabelled` are texts that mean that a node has no label.
+    `unlabelled` are texts that mean that a node has no label, and `decimal` is the decimal mark
+    of numbers.
     """
     column, notes = find_unlabelled(table, name, unlabelled or [])
-    decided = ""
-    if task == "auto":
+    if decimal is not None and is_text(column.type):
+        column = _plain_numbers(column, decimal)
+    decided, is_detected = "", task == "auto"
+    if is_detected:
         task, decided = _detect_task(name, column)
     if task == "classification":
         values, notes = read_labels(table, name, unlabelled)
+        if is_detected:
+            _refuse_distinct(table, name, values)
     else:
         read = _read_label_sets if task == "multilabel" else _read_numbers
         values = read(table, name, column)
         notes = [note for note in notes if "count as classes" not in note]
     return TargetColumn(task, values, notes + [f"{table.name}: {decided}"] * bool(decided))
+
+
+def _plain_numbers(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+    """Text with the numbers among it as programs write them: 1234.5 for 1,234.5."""
+    settings = Settings(missing="error", decimal=decimal)
+
+    def plain(text: str | None) -> str | None:
+        number = None if text is None else parse_number(text.strip(), settings)
+        return text if number is None else f"{number:.17g}"
+
+    return pa.chunked_array([pa.array([plain(text) for text in column.to_pylist()], pa.string())])
+
+
+def _refuse_distinct(table: InputTable, name: str, values: Array) -> None:
+    """Refuse labels that hardly two nodes share: ids, or numbers that are not read as such."""
+    labels = [str(value) for value in values.tolist() if value is not None]
+    distinct = list(dict.fromkeys(labels))
+    if not _are_nearly_distinct(len(distinct), len(labels)):
+        return
+    hint = decimal_hint(distinct)
+    if not hint and any(mark.isdigit() for mark in distinct[0]):
+        hint = "Numbers must be written without currencies and units. "
+    raise InputError(
+        f"{table.name}: column {name!r} has {len(distinct):,} distinct labels at {len(labels):,} "
+        f"nodes, such as {distinct[0]!r}: too few nodes share one to learn from. {hint}Name "
+        f"another column (--label); {OVERRIDE.format('classification', 'classes')[:-1]} all the "
+        "same."
+    )
+
+
+def _are_nearly_distinct(distinct: int, count: int) -> bool:
+    return count >= MIN_LABELS and distinct > MAX_DISTINCT_SHARE * count
 
 
 def _detect_task(name: str, column: pa.ChunkedArray) -> tuple[str, str]:
@@ -128,7 +173,7 @@ def _judge_integers(name: str, column: pa.ChunkedArray) -> tuple[str, str]:
     """Many integers of few nodes each are counts or other measurements, and else classes."""
     values = column.drop_null().to_numpy()
     distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) <= MAX_INTEGER_CLASSES:
+    if len(distinct) <= MAX_INTEGER_CLASSES and not _are_nearly_distinct(len(distinct), len(values)):
         return "classification", ""
     found = (
         f"column {name!r} has {len(distinct):,} distinct integers from {distinct[0]:,.0f} to "
