@@ -548,3 +548,12 @@ class TestExplainTop:
         assert done.code == 1
         assert "--explain-top explains up to 99 nodes, and nodes.csv has 100." in done.err
         assert not (folder / "p.csv").exists()
+
+
+def test_columns_that_may_be_the_label_are_named(folder, run):
+    rows = [f"n{at},{at % 3},{'abcd'[at % 4]},{at / 7:.3f},{at % 2 == 0}" for at in range(100)]
+    text = "id,stage,plan,size,active\n" + "\n".join(rows).lower()
+    (folder / "nodes.csv").write_text(text, encoding="utf-8")
+    done = run("fit", "nodes.csv", "edges.csv")
+    assert done.code == 1
+    assert done.err.strip().endswith("--label. Columns of few values are: active, plan.")

@@ -73,3 +73,9 @@ def red_and_blue(folder, edges=60):
     ends = [f"n{at},n{at + 1}" for at in range(edges)]
     (folder / "nodes.csv").write_text("\n".join(["id,label,f0", *rows]), encoding="utf-8")
     (folder / "edges.csv").write_text("\n".join(["source,target", *ends]), encoding="utf-8")
+
+
+def test_without_labels_nothing_is_said_about_them(folder, run):
+    done = run("info", *TABLES, "--label", "", "--features", "")
+    assert "Diffusion is not certain to help: there are no labels to tell by." in done.words
+    assert "tune" not in done.words

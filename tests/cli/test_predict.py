@@ -4,7 +4,7 @@ import json
 import shutil
 
 import numpy as np
-from table_files import read_predictions, shuffle_table
+from table_files import assert_error, read_predictions, shuffle_table
 
 import heatgraph as hg
 
@@ -173,3 +173,15 @@ def test_bad_tables_of_new_nodes_are_refused(folder, run):
         assert done.code == 1
         assert message in " ".join(done.err.split())
         assert not (folder / "p.csv").exists()
+
+
+def test_new_nodes_alone_are_pointed_to_the_option(model, folder, run):
+    lines = (folder / "nodes.csv").read_text(encoding="utf-8").splitlines()
+    row = lines[1].replace("n0,", "new,", 1)
+    (folder / "new.csv").write_text(f"{lines[0]}\n{row}\n", encoding="utf-8")
+    (folder / "links.csv").write_text("source,target\nnew,n3\n", encoding="utf-8")
+    assert_error(
+        run("predict", "model", "new.csv", "links.csv", "-o", "p.csv"),
+        "'n3' in column 'target' is not an id of new.csv",
+        "`heatgraph predict --new`",
+    )

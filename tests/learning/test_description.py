@@ -200,6 +200,9 @@ class TestVerdicts:
         graph, _ = planted(kind=None)
         found = describe(graph)
         assert found.verdict == "unclear"
+        assert found.reason == "there are no labels to tell by."
+        found = describe(graph, np.zeros(graph.num_nodes))
+        assert found.verdict == "unclear"
         assert "heatgraph tune" in found.reason
 
     def test_labels_at_random_are_not_likely(self):

@@ -171,3 +171,23 @@ class TestFindings:
         labels[80] = LABELS[80]
         result = evaluate_fit(fitted(data := Dataset("any", GRAPH, labels)), data)
         assert "nothing held out tells how well" in result.findings[-1].text
+
+
+class TestImbalance:
+    @pytest.mark.parametrize("class_weight", [None, "balanced"])
+    def test_a_rare_class_that_is_found(self, class_weight):
+        graph, labels = planted(n=400, kind="dense", noise=0.3)
+        kept = np.flatnonzero((labels != 0) | (np.cumsum(labels == 0) <= 20))
+        rare = np.where(labels == 0, "fraud", "fine")[kept]
+        data = Dataset("any", graph.subgraph(kept), rare)
+        result = evaluate_fit(fitted(data, class_weight=class_weight), data)
+        texts = {finding.kind: finding.text for finding in result.findings}
+        share = f"{np.mean(rare == 'fine'):.1%}"
+        assert f"{share} of the nodes are 'fine', so that accuracy tells" in texts["imbalance"]
+        alone = f"by features alone {result.features_alone.balanced_accuracy:.1%}."
+        assert alone in texts["imbalance"]
+        assert ("--class-weight balanced" in texts["imbalance"]) == (class_weight is None)
+
+    def test_classes_of_the_same_size(self):
+        data = data_set()
+        assert "imbalance" not in kinds(evaluate_fit(fitted(data), data))

@@ -150,3 +150,20 @@ class TestLabels:
     def test_none_at_all(self):
         with pytest.raises(InputError, match="no labelled node to evaluate"):
             measure(np.zeros((0, 2)), ["a", "b"], [])
+
+
+def test_average_precision_is_that_of_the_rarer_class():
+    # Ranked by the probability of "b": b, a, b, a, a.
+    P = np.array([[0.1, 0.9], [0.3, 0.7], [0.4, 0.6], [0.6, 0.4], [0.8, 0.2]])
+    classes = np.array(["a", "b"])
+    found = ClassificationMetrics.measure(P, classes, ["b", "a", "b", "a", "a"])
+    assert found.average_precision == pytest.approx((1 + 2 / 3) / 2)
+    assert found.rarer_class.label == "b"
+    found = ClassificationMetrics.measure(P[:, ::-1], classes, ["a", "b", "a", "b", "b"])
+    assert found.average_precision == pytest.approx((1 + 2 / 3) / 2)
+    assert found.rarer_class.label == "a"
+    assert ClassificationMetrics.measure(P[:2], classes, ["a", "b"]).rarer_class.label == "b"
+    assert ClassificationMetrics.measure(P[:2], classes, ["a", "a"]).average_precision is None
+    three = np.full((3, 3), 1 / 3)
+    found = ClassificationMetrics.measure(three, np.array(["a", "b", "c"]), ["a", "b", "c"])
+    assert found.average_precision is None

@@ -147,6 +147,8 @@ def test_repeated_ids(write_csv):
     with pytest.raises(InputError, match=r"line 4: id 'a' occurs again \(2 repeated ids "
                        r"in all\). Each node has one row. 'id' was detected"):  # fmt: skip
         ids_of(write_csv("id\na\nb\na\nb\n"))
+    with pytest.raises(InputError, match="The table of nodes comes before that of edges.$"):
+        ids_of(write_csv("from,to\na,b\na,c\n"))
     with pytest.raises(InputError, match="one row.$"):
         from_tables({"id": [1, 1]}, EDGE, id="id")
 

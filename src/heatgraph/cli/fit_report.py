@@ -66,7 +66,7 @@ def print_result(reporter: Reporter, result: FitResult | None) -> None:
         is_good = finding.kind == "graph helps"
         reporter.print(f"  {finding.text}", BAD if finding.is_warning else GOOD * is_good or None)
     reporter.table(_comparison_rows(result), numbers=True)
-    shown = ("accuracy", "ROC AUC", "log-loss", "calibration error")
+    shown = ("accuracy", "ROC AUC", "average precision", "log-loss", "calibration error")
     rows = [row for row in metric_rows(result.metrics) if row[0] in shown]
     reporter.table(rows, "With the graph")
     print_classes(reporter, result.metrics)

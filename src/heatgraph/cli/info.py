@@ -39,7 +39,13 @@ def info(
         classes = data.labels if data.task == "classification" else None
         statistics = describe(data.graph, classes)
     reporter.table(_rows(statistics), "The graph")
-    reporter.print(f"Diffusion is {_VERDICTS[statistics.verdict]}: {statistics.reason}")
+    if data.task == "classification":
+        reporter.print(f"Diffusion is {_VERDICTS[statistics.verdict]}: {statistics.reason}")
+    else:
+        reporter.print(
+            "Whether diffusion is likely to help is told for classes alone; `heatgraph fit` "
+            "compares with features alone."
+        )
     if statistics.neighbours is not None:
         reporter.print(f"{statistics.neighbours.finding} {statistics.neighbours.consequence}")
     reporter.json(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Classes that are listed with their sizes.
 MAX_CLASSES_LISTED = 12
+# Columns that are named where the label is missing.
+MAX_COLUMNS_SUGGESTED = 5
 
 
 def read_and_report(
@@ -46,7 +48,7 @@ def read_labelled(
     if result.dataset.labels is None:
         raise InputError(
             f"labels are needed to {purpose}, and no column of {result.dataset.name} was detected "
-            "or named for them. Name it with --label."
+            f"or named for them. Name it with --label.{_suggest_labels(result)}"
         )
     return result, summary
 
@@ -67,6 +69,18 @@ def read_classes(
             f"--label; `heatgraph fit` predicts {found}."
         )
     return result, summary
+
+
+def _suggest_labels(result: ReadResult) -> str:
+    """A sentence with the columns of few values, of which the label may be one."""
+    found = [
+        use
+        for use in result.uses
+        if use.use == "category" or use.description == "yes or no" or use.use == "bag"
+    ]
+    found.sort(key=lambda use: use.num_features)
+    names = ", ".join(use.column for use in found[:MAX_COLUMNS_SUGGESTED])
+    return f" Columns of few values are: {names}." if names else ""
 
 
 def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:

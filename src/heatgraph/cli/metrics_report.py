@@ -29,8 +29,12 @@ def metric_rows(metrics: ClassificationMetrics) -> list[tuple[str, ...]]:
     ]
     if metrics.roc_auc is not None:
         several = len(metrics.classes) > 2
-        meaning = "mean of one class against the rest" * several or "of the second class"
+        meaning = "mean of one class against the rest" if several else "0.5 by chance"
         rows.append(("ROC AUC", f"{metrics.roc_auc:.3f}", meaning))
+    if metrics.average_precision is not None:
+        rarer = metrics.rarer_class
+        meaning = f"of {rarer.label}, the rarer class; {rarer.support / metrics.nodes:.3f} by chance"
+        rows.append(("average precision", f"{metrics.average_precision:.3f}", meaning))
     if metrics.log_loss is not None:
         rows.append(("log-loss", f"{metrics.log_loss:.3f}", "of the true class, in nats"))
     distance = "mean distance of confidence and accuracy"

@@ -378,7 +378,7 @@ class LabelOptions:
         _column_option(
             "--unlabelled",
             "Labels that mean no label, comma-separated, such as 'unknown,?'.",
-            metavar="<texts>",
+            metavar="TEXTS",
         ),
     ] = ""
 

@@ -122,7 +122,7 @@ def describe(graph: Graph, y: Any = None) -> Statistics:
         measured = measure_neighbours(graph, codes)
     homophily, informativeness = measured or (None, None)
     agreement = _agreement(graph)
-    verdict, reason = _verdict(graph, homophily, agreement)
+    verdict, reason = _verdict(graph, y is not None, homophily, agreement)
     return Statistics(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
@@ -182,12 +182,14 @@ def _spectrum(graph: Graph) -> Spectrum | None:
 
 
 def _verdict(
-    graph: Graph, homophily: Homophily | None, agreement: float | None
+    graph: Graph, has_labels: bool, homophily: Homophily | None, agreement: float | None
 ) -> tuple[Verdict, str]:
     if graph.num_edges == graph.num_self_loops:
         return "unlikely", "there are no edges to diffuse along."
     few = "too few edges join labelled nodes, or all of one class, to tell by labels"
-    if homophily is not None and homophily.edges < MIN_LABELLED_EDGES:
+    if not has_labels:
+        few = "there are no labels to tell by"
+    elif homophily is not None and homophily.edges < MIN_LABELLED_EDGES:
         few = (
             f"too few edges join labelled nodes to tell by labels ({homophily.edges}, where "
             f"{MIN_LABELLED_EDGES} are needed)"
@@ -204,4 +206,6 @@ def _verdict(
         few = found
     if agreement is not None and agreement > LIKELY_THRESHOLD:
         return "likely", f"features of neighbours agree (correlation {agreement:.2f}); {few}."
+    if not has_labels:
+        return "unclear", f"{few}."
     return "unclear", f"{few}; `heatgraph tune` compares T = 0, no diffusion, with T > 0."

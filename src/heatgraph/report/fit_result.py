@@ -41,6 +41,8 @@ ENOUGH_NODES = 2_500
 MAX_PROPAGATION_WORK = 500_000_000
 # Classes that a sentence lists.
 MAX_LISTED = 5
+# Share of the largest class from which on accuracy tells little.
+IMBALANCED_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -151,14 +153,15 @@ def evaluate_fit(
     }
     metrics = measure(found.with_graph)
     assert metrics is not None
+    features_alone = measure(found.features_alone)
     return FitResult(
         part=found.part,
         metrics=metrics,
-        features_alone=measure(found.features_alone),
+        features_alone=features_alone,
         labels_alone=measure(found.labels_alone),
         largest_class=float((truth == counts.argmax()).mean()),
         gains=gains,
-        findings=tuple(_findings(model, metrics, gains, counts, found.part)),
+        findings=tuple(_findings(model, metrics, features_alone, gains, counts, found.part)),
     )
 
 
@@ -296,6 +299,7 @@ def _probabilities(model: Any, classes: Array, nodes: Indices) -> Array:
 def _findings(
     model: DGCClassifier,
     metrics: ClassificationMetrics,
+    features_alone: ClassificationMetrics | None,
     gains: dict[str, Gain],
     counts: Array,
     part: Part,
@@ -308,7 +312,7 @@ def _findings(
         f"Balanced accuracy is {metrics.balanced_accuracy:.1%}, where chance gives "
         f"{1 / len(classes):.1%}."
     )
-    remedy = "" if model.class_weight else " Class weights (balanced) favour rare classes."
+    remedy = "" if model.class_weight else " Class weights (--class-weight balanced) favour rare classes."
     if len(predicted) == 1:
         yield Finding(
             "one class",
@@ -322,6 +326,17 @@ def _findings(
             "largest class",
             f"No better than always predicting the largest class: {gain}. {balanced}{remedy}",
             True,
+        )
+    elif metrics.largest_class >= IMBALANCED_SHARE:
+        compared = ""
+        if features_alone is not None:
+            compared = f", by features alone {features_alone.balanced_accuracy:.1%}"
+        largest = max(metrics.classes, key=lambda one: one.support)
+        yield Finding(
+            "imbalance",
+            f"{metrics.largest_class:.1%} of the nodes are {_text(largest.label)}, so that "
+            f"accuracy tells little. Balanced accuracy is {metrics.balanced_accuracy:.1%}"
+            f"{compared}.{remedy}",
         )
     if "features alone" in gains:
         yield _graph_finding(model, gains["features alone"])

@@ -66,6 +66,9 @@ class ClassificationMetrics:
         model does not know, a last row is for these.
     unknown_labels : dict from str to int
         Labels that the model does not know, with their counts, the most frequent first.
+    average_precision : float or None
+        Of two classes, the area under the precision-recall curve of the rarer one (of the second,
+        if they are equally frequent).
     """
 
     nodes: int
@@ -80,6 +83,7 @@ class ClassificationMetrics:
     classes: tuple[ClassMetrics, ...]
     confusion: tuple[tuple[int, ...], ...]
     unknown_labels: dict[str, int]
+    average_precision: float | None = None
 
     @classmethod
     def measure(
@@ -123,7 +127,13 @@ class ClassificationMetrics:
             classes=tuple(per_class),
             confusion=_confusion(truth, predicted, len(classes)),
             unknown_labels=unknown,
+            average_precision=_average_precision(probabilities[known], truth[known]),
         )
+
+    @property
+    def rarer_class(self) -> ClassMetrics:
+        """The class of the fewest nodes, the last of several."""
+        return min(reversed(self.classes), key=lambda one: one.support)
 
 
 def _encode(
@@ -181,6 +191,16 @@ def _roc_auc(probabilities: Array, truth: Array) -> float | None:
         if 0 < np.count_nonzero(truth == code) < len(truth)
     ]
     return float(np.mean(areas)) if areas else None
+
+
+def _average_precision(probabilities: Array, truth: Array) -> float | None:
+    from sklearn.metrics import average_precision_score
+
+    counts = np.bincount(truth, minlength=probabilities.shape[1])
+    if len(counts) != 2 or not counts.all():
+        return None
+    rarer = int(counts[1] <= counts[0])
+    return float(average_precision_score(truth == rarer, probabilities[:, rarer]))
 
 
 def _confusion(truth: Array, predicted: Array, num_classes: int) -> tuple[tuple[int, ...], ...]:

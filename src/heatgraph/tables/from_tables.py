@@ -21,14 +21,13 @@ from heatgraph.errors import InputError, TableWarning, warn
 from heatgraph.tables.columns import ColumnChoice, find_node_columns
 from heatgraph.tables.edge_table.directions import Directions
 from heatgraph.tables.edge_table.edges import read_edges
-from heatgraph.tables.formats.files import open_table
+from heatgraph.tables.formats.node_files import open_node_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
 from heatgraph.tables.node_table.column_uses import ColumnUse
 from heatgraph.tables.node_table.features import read_features
 from heatgraph.tables.node_table.labels import read_split
 from heatgraph.tables.node_table.targets import TargetColumn, read_targets
 from heatgraph.tables.options import (
-    NODE_COLUMNS,
     Decimal,
     Directed,
     Duplicates,
@@ -188,7 +187,7 @@ def from_tables(
 
 def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
     """Read a node table and an edge table, and report how they were read."""
-    table = open_table(nodes, "nodes", NODE_COLUMNS, options)
+    table, notes = open_node_table(nodes, options)
     if table.num_rows == 0:
         raise InputError(f"{table.name} has no rows. Expected one per node.")
     columns = find_node_columns(table, options)
@@ -228,7 +227,7 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         features.origin,
         edge_part.num_rows,
         edge_part.directions,
-        features.remarks + target.notes + edge_part.notes + losses,
+        notes + features.remarks + target.notes + edge_part.notes + losses,
         losses,
         uses + features.uses,
     )

@@ -47,9 +47,11 @@ def find_graph(folder: Path) -> GraphFolder:
         found = find(folder, names)
         if found is not None:
             return found
+    folders = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    inside = f", and the folders {format_names(folders)}: name one of them" if folders else ""
     raise InputError(
         f"{folder} holds no graph that is recognised. Looked for {LOOKED_FOR}. Found "
-        f"{format_names(names) or 'no files'}."
+        f"{format_names(names) or 'no files'}{inside}."
     )
 
 

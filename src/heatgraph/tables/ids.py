@@ -50,7 +50,8 @@ def check_unique(table: InputTable, ids: pa.ChunkedArray, choice: ColumnChoice) 
         row = int(repeated[0])
         detected = f" {choice.name!r} was detected as the id." if choice.detected else ""
         if choice.detected and not is_common_id(choice):
-            detected = f" {choice.name!r} was detected as the id ({LOST_INDEX})."
+            detected = f" {choice.name!r} was detected as the id ({LOST_INDEX}). The table of nodes "
+            detected += "comes before that of edges."
         raise InputError(
             f"{table.locate(row)}: id {ids[row].as_py()!r} occurs again "
             f"({len(repeated):,} repeated ids in all). Each node has one row.{detected}"
@@ -99,8 +100,12 @@ def refuse_unknown(
     positions: list[pa.ChunkedArray],
     nodes: str,
     ids: pa.ChunkedArray,
+    advice: str = "",
 ) -> None:
-    """Raise the error for ids that no node has; `positions` are null for these."""
+    """Raise the error for ids that no node has; `positions` are null for these.
+
+    `advice` is a further sentence for the user.
+    """
     missing = [pc.is_null(column).to_numpy() for column in positions]
     rows = np.logical_or.reduce(missing)
     row = int(rows.argmax())
@@ -119,7 +124,7 @@ def refuse_unknown(
     raise InputError(
         f"{table.locate(row)}: {columns[at][row].as_py()!r} in column {names[at]!r} is not an id "
         f"of {nodes}. {len(unknown):,} unknown ids ({examples}{more}) in {rows.sum():,} rows: add "
-        f"these nodes, or drop these rows (--unknown-edges drop or add).{hint}"
+        f"these nodes, or drop these rows (--unknown-edges drop or add).{hint}{advice}"
     )
 
 

@@ -24,6 +24,12 @@ from heatgraph.tables.values import read_numbers, to_numpy
 
 Array = npt.NDArray[Any]
 
+# For tables that a model predicts, which may hold new nodes alone.
+NEW_NODES = (
+    " If these are nodes that the model was fitted on, `heatgraph predict --new` (`predict_new` in "
+    "Python) labels new nodes that have edges to them."
+)
+
 
 @dataclass(frozen=True)
 class Edges:
@@ -47,7 +53,8 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
     losses = unused_edge_columns(table, columns, options)
     num_rows = table.num_rows
     names = [str(columns[purpose].name) for purpose in ("source", "target")]
-    ends = read_edge_ends(table, names, ids, nodes, options.unknown_edges)
+    advice = NEW_NODES * (options.model_features is not None)
+    ends = read_edge_ends(table, names, ids, nodes, options.unknown_edges, advice)
     table, source, target, ids = ends.table, ends.source, ends.target, ends.ids
     notes += ends.notes
     weight = None

@@ -34,16 +34,24 @@ class EdgeEnds:
 
 
 def read_edge_ends(
-    table: InputTable, names: list[str], ids: pa.ChunkedArray, nodes: str, how: UnknownEdges
+    table: InputTable,
+    names: list[str],
+    ids: pa.ChunkedArray,
+    nodes: str,
+    how: UnknownEdges,
+    advice: str = "",
 ) -> EdgeEnds:
-    """Read the two columns of ids; `nodes` names the node table in errors and notes."""
+    """Read the two columns of ids; `nodes` names the node table in errors and notes.
+
+    `advice` ends the error about unknown ids.
+    """
     columns, positions = find_node_positions(table, names, ids)
     missing = [pc.is_null(column).to_numpy() for column in positions]
     notes = []
     unknown = _unknown_ids(columns, missing)
     if len(unknown):
         if how == "error":
-            refuse_unknown(table, names, columns, positions, nodes, ids)
+            refuse_unknown(table, names, columns, positions, nodes, ids, advice)
         rows = np.logical_or.reduce(missing)
         listed = _list_ids(unknown)
         if how == "drop":

@@ -99,7 +99,7 @@ def _parse(
     if has_header and all(is_number(name) for name in names):
         raise FileFormatError(
             f"{path}, line 1 is {delimiter.join(names)!r}, where the names of columns are "
-            "expected. Add a line with names above it, such as source,target."
+            "expected. Add a line with names above it, such as id,label or source,target."
         )
     clean_names = clean_column_names(given_names)
     text_names = set(text_columns(clean_names))
