@@ -275,3 +275,22 @@ def test_commands_for_classes_say_so(here, run, label, kind):
     assert done.code == 0
     assert "homophily" not in done.out
     assert "is told for classes alone; `heatgraph fit` compares" in done.words
+
+
+def test_labels_that_are_never_predicted_are_told(here, run):
+    rare = {0: "rare", 50: "rare"}
+    labels = [json.dumps([str(colour), *filter(None, [rare.get(at)])])
+              for at, colour in enumerate(COLOURS)]  # fmt: skip
+    write_tables(here, labels, has_split=False)
+    done = run("fit", "nodes.csv", "edges.csv", *FIXED)
+    assert "Never predicted, as no probability exceeds 1/2: rare. " in done.words
+    report = json.loads(run("fit", "nodes.csv", "edges.csv", *FIXED, "--json").out)
+    assert report["chosen"]["never_predicted"] == ["rare"]
+
+
+def test_errors_of_large_numbers_are_written_out(here, run):
+    prices = [f"{100_000 * float(number):.0f}" for number in numbers()]
+    write_tables(here, prices, has_split=True)
+    done = run("fit", "nodes.csv", "edges.csv", *FIXED)
+    assert done.code == 0
+    assert "e+0" not in done.out

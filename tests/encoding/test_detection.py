@@ -113,3 +113,12 @@ def test_names_of_other_columns(column, name):
 )
 def test_numbers_with_a_decimal_mark(column, mark, values):
     assert detect_kind(column(values), Settings(decimal=mark), False) is NumberEncoding
+
+
+@pytest.mark.parametrize("form", ["{}/5/2023", "2023/05/{}", "{}.05.23", "{}/5/2023 10:00"])
+def test_dates_in_another_form(column, form):
+    dates = [form.format(day) for day in range(1, 31)]
+    with pytest.raises(NothingToEncode, match=r"dates are read as ISO 8601, such as 2024-05-17"):
+        detect_kind(column(dates), Settings(), False)
+    assert detect_kind(column(dates * 3), Settings(), False) is CategoryEncoding
+    assert detect_kind(column(dates), Settings(), True) is CategoryEncoding

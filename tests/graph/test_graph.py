@@ -229,3 +229,9 @@ def test_unchecked_construction_gives_the_same_graph(graph):
     same = Graph._from_canonical(graph.adjacency, graph.features)
     assert_same_graph(same, graph)
     assert repr(same) == repr(graph)
+
+
+def test_ids_are_no_indices():
+    graph = Graph.from_edges([0], [1], num_nodes=2, symmetrize="max", node_ids=["a", "b"])
+    with pytest.raises(InputError, match=r"The index of an id is np.flatnonzero\(graph.node_ids"):
+        graph.subgraph(["a"])

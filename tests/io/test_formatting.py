@@ -1,6 +1,6 @@
 import pytest
 
-from heatgraph._io.formatting import format_bytes, format_seconds
+from heatgraph._io.formatting import format_bytes, format_number, format_seconds
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,11 @@ def test_fewer_digits_for_estimates():
     assert [format_seconds(x, digits=2) for x in (0.0213, 0.213, 7.34, 4000)] == [
         "21 ms", "210 ms", "7.3 s", "1.1 h",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(57_734.6, "57,735"), (-1e6, "-1,000,000"), (9999.4, "9,999"), (0.5, "0.5"), (1e20, "1e+20")],
+)
+def test_numbers(value, text):
+    assert format_number(value) == text

@@ -62,7 +62,9 @@ def test_an_unknown_folder(tmp_path):
         find_graph(tmp_path)
     for name in ("a.csv", "b.txt"):
         (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"holds no graph that is recognised.* Found a.csv, b.txt\.$"):
+    with pytest.raises(
+        InputError, match=r"holds no graph that is recognised.* Found a.csv, b.txt\.$"
+    ):
         find_graph(tmp_path)
     (tmp_path / "raw").mkdir()
     with pytest.raises(InputError, match=r"a.csv, b.txt, and the folders raw: name one of them"):

@@ -32,6 +32,17 @@ def format_seconds(seconds: float, digits: int = 3) -> str:
     return f"{_round(round(1000 * seconds, 3), digits)} ms"
 
 
+def format_number(value: float, digits: int = 4) -> str:
+    """Format a number with `digits` significant digits, and those before the decimal point.
+
+    Examples
+    --------
+    >>> format_number(57734.6), format_number(0.0123456), format_number(3e-9)
+    ('57,735', '0.01235', '3e-09')
+    """
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e15 else f"{value:,.{digits}g}"
+
+
 def _round(value: float, digits: int) -> str:
     """A number with at most `digits` significant digits, never in scientific notation."""
     return f"{float(f'{value:.{digits}g}'):,.12g}"

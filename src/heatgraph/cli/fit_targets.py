@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heatgraph._io.formatting import format_number
 from heatgraph.cli.exit_codes import NOT_CONVERGED
 from heatgraph.cli.output_files import is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
@@ -56,6 +57,7 @@ def fit_targets(
     from heatgraph.learning.multilabel import DGCMultilabelClassifier
     from heatgraph.learning.regressor import DGCRegressor
     from heatgraph.report.target_summary import intervals, target_fit_summary
+    from heatgraph.tables.columns import format_names
     from heatgraph.tables.target_predictions import target_predictions
     from heatgraph.tables.writing import write_table
 
@@ -68,6 +70,14 @@ def fit_targets(
         alone = _fit_features_alone(estimator, data, progress)
     chosen = target_fit_summary(estimator, data, alone) | {"seconds": reporter.seconds - before}
     _print_fit(reporter, chosen)
+    if data.task == "multilabel":
+        chosen["never_predicted"] = estimator.classes_[~estimator.predict().any(axis=0)].tolist()
+        if chosen["never_predicted"]:
+            listed = format_names([str(label) for label in chosen["never_predicted"]])
+            reporter.print(
+                f"Never predicted, as no probability exceeds 1/2: {listed}. The columns "
+                "probability_… of the predictions rank nodes all the same."
+            )
     if predictions is not None:
         with reporter.progress("predicting"), name_in_errors(predictions):
             bounds = intervals(estimator, data.graph) if data.task == "regression" else None
@@ -156,4 +166,5 @@ def _print_fit(reporter: Reporter, chosen: dict[str, Any]) -> None:
 def _validation_text(metrics: dict[str, Any]) -> str:
     if "micro_f1" in metrics:
         return f"micro-F1 {metrics['micro_f1']:.1%}"
-    return f"R2 {metrics['r2']:.3f}, MAE {metrics['mae']:.4g}, RMSE {metrics['rmse']:.4g}"
+    errors = f"MAE {format_number(metrics['mae'])}, RMSE {format_number(metrics['rmse'])}"
+    return f"R2 {metrics['r2']:.3f}, {errors}"

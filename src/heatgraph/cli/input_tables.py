@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from heatgraph._io.formatting import format_number
 from heatgraph.cli.column_uses import column_use_rows
 from heatgraph.cli.graph_argument import GraphArgument
 from heatgraph.cli.reporter import Reporter
@@ -138,12 +139,14 @@ def _target_rows(summary: dict[str, Any], column: str) -> list[tuple[str, ...]]:
         rows.append(("labels", f"{len(labels):,}", f"label: {column}; {listed}{more}"))
     elif "numbers" in summary:
         found = summary["numbers"]
-        between = f"from {found['smallest']:.6g} to {found['largest']:.6g}"
+        low, median, high = (
+            format_number(found[key], digits=6) for key in ("smallest", "median", "largest")
+        )
         rows.append(
             (
                 "numbers",
                 f"{found['distinct']:,}",
-                f"distinct ones; label: {column}; {between}, median {found['median']:.6g}",
+                f"distinct ones; label: {column}; from {low} to {high}, median {median}",
             )
         )
     rows.append(("unlabelled", f"{summary['unlabelled']:,}", "nodes"))

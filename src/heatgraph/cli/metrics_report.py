@@ -33,7 +33,9 @@ def metric_rows(metrics: ClassificationMetrics) -> list[tuple[str, ...]]:
         rows.append(("ROC AUC", f"{metrics.roc_auc:.3f}", meaning))
     if metrics.average_precision is not None:
         rarer = metrics.rarer_class
-        meaning = f"of {rarer.label}, the rarer class; {rarer.support / metrics.nodes:.3f} by chance"
+        meaning = (
+            f"of {rarer.label}, the rarer class; {rarer.support / metrics.nodes:.3f} by chance"
+        )
         rows.append(("average precision", f"{metrics.average_precision:.3f}", meaning))
     if metrics.log_loss is not None:
         rows.append(("log-loss", f"{metrics.log_loss:.3f}", "of the true class, in nats"))

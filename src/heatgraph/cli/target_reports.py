@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from heatgraph._io.formatting import format_number
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -24,14 +25,15 @@ def target_rows(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
             ("log-loss", f"{metrics['log_loss']:.3f}", "of a label, in nats"),
         ]
     r2 = "-" if metrics["r2"] is None else f"{metrics['r2']:.3f}"
-    of_mean = f"{metrics['rmse_of_mean']:.4g} if the mean is predicted"
+    of_mean = f"{format_number(metrics['rmse_of_mean'])} if the mean is predicted"
     rows: list[tuple[str, ...]] = [
         ("R2", r2, "share of the variance that is predicted"),
-        ("MAE", f"{metrics['mae']:.4g}", "mean absolute error"),
-        ("RMSE", f"{metrics['rmse']:.4g}", of_mean),
+        ("MAE", format_number(metrics["mae"]), "mean absolute error"),
+        ("RMSE", format_number(metrics["rmse"]), of_mean),
     ]
     if metrics["coverage"] is not None:
-        width = f"nodes within intervals of 90%, {metrics['interval_width']:.4g} wide"
+        width = format_number(metrics["interval_width"])
+        width = f"nodes within intervals of 90%, {width} wide"
         rows.append(("coverage", f"{metrics['coverage']:.1%}", width))
     return rows
 

@@ -44,6 +44,10 @@ MIN_ROWS = 20
 MANY_VALUES = 1000
 # Distinct integers of at least this many digits each, or above what float32 tells apart, are ids.
 ID_DIGITS, MAX_EXACT = 7, 2**24
+# Dates whose order of day and month is unknown, or that have another mark between them.
+_OTHER_DATE = re.compile(
+    r"([0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})([ T].*)?"
+)
 _ID_NAME = re.compile(r"(?i:(?:^|[_\-. ])(?:id|uuid|guid)$)|(?<=[a-z])I[dD]$")
 
 
@@ -139,6 +143,8 @@ def _text_kind(column: Column, settings: Settings, is_named: bool) -> Kind:
     if _mean_words(sample) >= MIN_WORDS and (2 * distinct > count or distinct > MANY_VALUES):
         return TextEncoding
     if not is_named and count >= MIN_ROWS and 2 * distinct > count:
+        if _most(_OTHER_DATE.fullmatch(text) is not None for text in sample):
+            raise NothingToEncode("dates are read as ISO 8601, such as 2024-05-17: rewrite them")
         raise NothingToEncode("names or ids: most nodes have a value of their own")
     return _category(column, is_named)
 

@@ -199,7 +199,9 @@ def decimal_hint(texts: list[str]) -> str:
     for mark in (".", ","):
         numbers = [parse_number(text, Settings(decimal=mark)) for text in texts]
         if texts and not any(number is None for number in numbers):
-            return f"Set decimal (--decimal) to {mark!r} to read {texts[0]!r} as {numbers[0]:.15g}. "
+            return (
+                f"Set decimal (--decimal) to {mark!r} to read {texts[0]!r} as {numbers[0]:.15g}. "
+            )
     return ""
 
 

@@ -587,7 +587,10 @@ def node_indices(nodes: Any, num_nodes: int, name: str) -> npt.NDArray[np.int64]
     if len(chosen) == 0:
         return np.empty(0, dtype=np.int64)
     if chosen.dtype.kind not in "iu":
-        raise InputError(f"{name} must be integers or a boolean mask. Got {chosen.dtype}.")
+        hint = ""
+        if chosen.dtype.kind in "OU":
+            hint = " The index of an id is np.flatnonzero(graph.node_ids == id)[0]."
+        raise InputError(f"{name} must be integers or a boolean mask. Got {chosen.dtype}.{hint}")
     check_range(chosen, num_nodes, f"{name}[{{}}]: node")
     if len(chosen) == num_nodes > 2 and chosen.max() <= 1:
         raise InputError(

@@ -312,7 +312,11 @@ def _findings(
         f"Balanced accuracy is {metrics.balanced_accuracy:.1%}, where chance gives "
         f"{1 / len(classes):.1%}."
     )
-    remedy = "" if model.class_weight else " Class weights (--class-weight balanced) favour rare classes."
+    remedy = (
+        ""
+        if model.class_weight
+        else " Class weights (--class-weight balanced) favour rare classes."
+    )
     if len(predicted) == 1:
         yield Finding(
             "one class",

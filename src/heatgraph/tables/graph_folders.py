@@ -19,11 +19,13 @@ from heatgraph.tables.columns import format_names
 from heatgraph.tables.from_tables import ReadResult, read_tables
 from heatgraph.tables.input_table import has_table_suffix
 from heatgraph.tables.named_data import dataset_result
+from heatgraph.tables.ogb_folders import find_ogb_files, read_ogb
 from heatgraph.tables.options import TableOptions
 
 LOOKED_FOR = (
     "tables nodes.* and edges.* (and perhaps features.*); Planetoid's files ind.NAME.*; Geom-GCN's "
-    f"{NODES_FILE} and {EDGES_FILE}; MUSAE's *_edges.csv, *_features.json and *_target.csv"
+    f"{NODES_FILE} and {EDGES_FILE}; MUSAE's *_edges.csv, *_features.json and *_target.csv; "
+    "the Open Graph Benchmark's edge.csv.gz and node-label.csv.gz, also in raw/"
 )
 PLANETOID_PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 # Columns of classes in MUSAE's graphs.
@@ -43,7 +45,7 @@ class GraphFolder:
 def find_graph(folder: Path) -> GraphFolder:
     """Recognise the files of a folder."""
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
-    for find in (_find_tables, _find_planetoid, _find_geom_gcn, _find_musae):
+    for find in (_find_tables, _find_planetoid, _find_geom_gcn, _find_musae, _find_ogb):
         found = find(folder, names)
         if found is not None:
             return found
@@ -110,6 +112,13 @@ def _find_planetoid(folder: Path, names: list[str]) -> GraphFolder | None:
             f"{', '.join(str(folder / name) for name in found)}."
         )
     return planetoid_graph(folder / found[0]) if found else None
+
+
+def _find_ogb(folder: Path, names: list[str]) -> GraphFolder | None:
+    files = find_ogb_files(folder)
+    if files is None:
+        return None
+    return GraphFolder(list(files.values()), lambda options: read_ogb(files, options))
 
 
 def _find_geom_gcn(folder: Path, names: list[str]) -> GraphFolder | None:

@@ -50,7 +50,9 @@ def check_unique(table: InputTable, ids: pa.ChunkedArray, choice: ColumnChoice) 
         row = int(repeated[0])
         detected = f" {choice.name!r} was detected as the id." if choice.detected else ""
         if choice.detected and not is_common_id(choice):
-            detected = f" {choice.name!r} was detected as the id ({LOST_INDEX}). The table of nodes "
+            detected = (
+                f" {choice.name!r} was detected as the id ({LOST_INDEX}). The table of nodes "
+            )
             detected += "comes before that of edges."
         raise InputError(
             f"{table.locate(row)}: id {ids[row].as_py()!r} occurs again "

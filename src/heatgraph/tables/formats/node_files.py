@@ -64,9 +64,7 @@ def _find_dialect(path: Path, start: bytes, notes: list[str]) -> Dialect | None:
         return None
     if not has_header:
         shown = ", ".join(names if len(names) <= 4 else [*names[:2], "...", *names[-2:]])
-        notes.append(
-            f"{path}: the first row is a node, not a header; columns were read as {shown}"
-        )
+        notes.append(f"{path}: the first row is a node, not a header; columns were read as {shown}")
 
     def clean(content: bytes) -> bytes:
         if has_comments:

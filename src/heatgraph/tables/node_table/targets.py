@@ -173,7 +173,9 @@ def _judge_integers(name: str, column: pa.ChunkedArray) -> tuple[str, str]:
     """Many integers of few nodes each are counts or other measurements, and else classes."""
     values = column.drop_null().to_numpy()
     distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) <= MAX_INTEGER_CLASSES and not _are_nearly_distinct(len(distinct), len(values)):
+    if len(distinct) <= MAX_INTEGER_CLASSES and not _are_nearly_distinct(
+        len(distinct), len(values)
+    ):
         return "classification", ""
     found = (
         f"column {name!r} has {len(distinct):,} distinct integers from {distinct[0]:,.0f} to "
