@@ -29,6 +29,7 @@ from heatgraph.errors import InputError
 from heatgraph.tables.ids import to_integers
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.node_table.labels import MAX_FRACTIONAL_CLASSES, find_unlabelled, read_labels
+from heatgraph.tables.options import Decimal
 from heatgraph.tables.values import is_number, is_numeric, is_text
 
 Array = npt.NDArray[Any]
@@ -61,7 +62,7 @@ def read_targets(
     name: str,
     task: str,
     unlabelled: list[str] | None = None,
-    decimal: str | None = None,
+    decimal: Decimal | None = None,
 ) -> TargetColumn:
     """Read a column for a task, or with "auto" for the one that its values suggest.
 
@@ -85,7 +86,7 @@ def read_targets(
     return TargetColumn(task, values, notes + [f"{table.name}: {decided}"] * bool(decided))
 
 
-def _plain_numbers(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+def _plain_numbers(column: pa.ChunkedArray, decimal: Decimal) -> pa.ChunkedArray:
     """Text with the numbers among it as programs write them: 1234.5 for 1,234.5."""
     settings = Settings(missing="error", decimal=decimal)
 
