@@ -1,10 +1,12 @@
 """Tables of nodes that join a known graph."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from heatgraph import Graph
+from heatgraph import DGCClassifier, Graph
 from heatgraph.errors import InputError
+from heatgraph.tables.from_tables import from_tables
 from heatgraph.tables.new_nodes import read_new_node_tables
 from heatgraph.tables.options import TableOptions
 
@@ -67,3 +69,25 @@ def test_unknown_ids_are_no_new_nodes():
     assert len(read(edges, unknown_edges="drop").edges) == 1
     with pytest.raises(InputError, match="cannot be 'add' for new nodes"):
         read(edges, unknown_edges="add")
+
+
+def test_features_of_new_nodes_from_a_table_without_edges():
+    """As docs/classifier.md does it in Python: the same as tables of all nodes and edges."""
+    random = np.random.default_rng(0)
+    plans, ids = np.array(["free", "pro"]), [f"n{at}" for at in range(60)]
+    nodes = pa.table({"id": ids, "label": plans[np.arange(60) % 2],
+                      "plan": random.choice(plans, 60), "age": random.normal(size=60)})  # fmt: skip
+    ends = [(f"n{at}", f"n{(at + 2) % 60}") for at in range(60)]
+    edges = {"source": [a for a, _ in ends], "target": [b for _, b in ends]}
+    data = from_tables(nodes, edges)
+    clf = DGCClassifier(T=2.0, weight_decay=1e-3).fit(data.graph, data.labels)
+    new_nodes = {"id": ["x", "y"], "plan": ["pro", "free"], "age": [0.5, -1.0]}
+    new_edges = {"source": ["x", "y"], "target": ["n3", "n8"]}
+    no_edges = {"source": [], "target": []}
+    X_new = from_tables(new_nodes, no_edges, model=clf).graph.features
+    pairs = zip(new_edges["source"], new_edges["target"], strict=True)
+    found = clf.predict_proba_new(X_new, pairs, node_ids=new_nodes["id"])
+    every = {name: [*nodes[name].to_pylist(), *new_nodes[name]] for name in new_nodes}
+    every_edge = {name: [*edges[name], *new_edges[name]] for name in edges}
+    full = from_tables(every, every_edge, model=clf).graph
+    np.testing.assert_allclose(found, clf.predict_proba(full, [60, 61]), atol=1e-5)
