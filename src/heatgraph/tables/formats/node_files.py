@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from heatgraph.tables.formats import csv_files
 from heatgraph.tables.columns import COMMON_NAMES
+from heatgraph.tables.formats import csv_files
 from heatgraph.tables.formats.csv_files import Dialect
 from heatgraph.tables.formats.file_formats import detect_format, read_start
 from heatgraph.tables.formats.files import SHARE_OF_MEMORY, open_table, text_columns_for

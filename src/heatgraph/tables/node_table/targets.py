@@ -22,8 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heatgraph.encoding.column import is_list
 from heatgraph.encoding.block import Settings
+from heatgraph.encoding.column import is_list
 from heatgraph.encoding.numbers import decimal_hint, parse_number
 from heatgraph.errors import InputError
 from heatgraph.tables.ids import to_integers
