@@ -321,3 +321,10 @@ def test_any_table_is_encoded_or_refused(table, other, missing, decimal):
         assert_array_equal(*dense)
         with contextlib.suppress(InputError):
             read_tables(other, NONE, options)
+
+
+def test_indices_of_sparse_features_take_32_bits():
+    nodes = {"id": range(60), "country": [f"c{at % 25}" for at in range(60)], "size": [1.5, 2] * 30}
+    X = read_tables(nodes, NONE, TableOptions()).dataset.graph.features
+    assert sp.issparse(X)
+    assert (X.indices.dtype, X.indptr.dtype) == (np.int32, np.int32)

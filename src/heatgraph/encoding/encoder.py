@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._arguments import index_dtype
 from heatgraph.encoding.bags import BagEncoding
 from heatgraph.encoding.block import Block, Encoding, Settings, from_record, to_record
 from heatgraph.encoding.categories import CategoryEncoding
@@ -229,7 +230,11 @@ def _is_sparse(blocks: list[Any], scaled: bool) -> bool:
 def _stack(blocks: list[Any], is_sparse: bool) -> Any:
     if is_sparse:
         dense = [sp.csr_array(b) if not sp.issparse(b) else b for b in _merge_dense(blocks)]
-        return sp.hstack(dense, format="csr") if len(dense) > 1 else dense[0]
+        X = sp.hstack(dense, format="csr") if len(dense) > 1 else dense[0]
+        # Half the memory of the 64-bit indices that one-hot blocks have.
+        kind = index_dtype(max(X.nnz, *X.shape))
+        indices, indptr = (part.astype(kind, copy=False) for part in (X.indices, X.indptr))
+        return sp.csr_array((X.data, indices, indptr), shape=X.shape)
     if len(blocks) == 1:
         (only,) = blocks
         return only.toarray() if sp.issparse(only) else only

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import scipy.sparse as sp
 
 from heatgraph.datasets.dataset import Dataset, labelled_nodes
@@ -221,6 +222,7 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
     ]
     losses = features.notes + unused_index(table, columns) + edge_part.losses
     columns |= edge_part.columns
+    pa.default_memory_pool().release_unused()
     return ReadResult(
         Dataset(table.name, graph, labels, splits, task=target.task),
         {purpose: choice for purpose, choice in columns.items() if choice.name is not None},
