@@ -533,10 +533,6 @@ class TestInvalidContent:
             with pytest.raises(FileFormatError, match="its edges are not symmetric"):
                 Graph.load(path)
 
-    def test_hashes_differ_between_readings(self):
-        entry = np.array([0]), np.array([1]), None
-        assert len({_storage._SymmetryHash().balance(*entry) for _ in range(20)}) == 20
-
 
 class TestMemory:
     """As traced by tracemalloc, which sees arrays but not memory maps."""

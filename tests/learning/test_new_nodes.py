@@ -20,6 +20,7 @@ from heatgraph import (
 from heatgraph._engine import grown_graphs
 from heatgraph.errors import InputError
 from heatgraph.learning import _new_nodes
+from heatgraph.learning._new_nodes import new_node_scorer
 from heatgraph.learning._similar_nodes import NearestNodes, similar_pairs, with_similar_edges
 
 SCHEMES = [Heat(1.5), Euler(2.0, 20), RungeKutta4(2.0, 3), SGC(2), PersonalizedPageRank(0.3)]
@@ -233,7 +234,7 @@ def test_similar_edges_are_those_of_the_larger_graph(kind, limit, monkeypatch):
         X = np.abs(X) + 0.1 * (kind == "dense")
         check(clf, X, edges, weight)
         grown = graph.with_nodes(X, edges, weight)
-        scorer = clf._new_node_scorer(graph)
+        scorer = new_node_scorer(clf, graph)
         new = graph._read_new_nodes(X, edges, weight, None, None, "error")
         similar = with_similar_edges(graph, clf.scaling_)
         found = _new_nodes._grown(similar, scorer._similar_change(new))

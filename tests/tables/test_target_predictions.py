@@ -7,6 +7,7 @@ import pytest
 from strategies import planted
 
 import heatgraph as hg
+from heatgraph.report.target_summary import interval_half_width
 from heatgraph.tables.target_predictions import target_predictions
 
 GRAPH, CLASSES = planted(n=30, kind="dense")
@@ -26,7 +27,8 @@ def test_labels():
 def test_numbers(scale):
     model = hg.DGCRegressor(**FIXED).fit(GRAPH, scale * (CLASSES + 0.5))
     bounds = model.predict_interval()
-    table = target_predictions(model, "regression", GRAPH, "prediction", bounds)
+    half_width = interval_half_width(model)
+    table = target_predictions(model, "regression", GRAPH, "prediction", half_width)
     assert table.column_names == ["id", "prediction", "lower", "upper"]
     for name, expected in zip(
         ("prediction", "lower", "upper"), (model.predict(), *bounds.T), strict=True

@@ -92,12 +92,14 @@ def fit(
     table_options = columns.table_options(resources.memory, **vars(labels), task=task or "auto")
     result, summary = read_labelled(reporter, graph, table_options)
     if result.dataset.task != "classification":
-        parameters |= {
-            "final_fit": final_fit,
-            "with_graph": with_graph,
-            "explain_top": explain_top,
+        other_options = {
+            "--final-fit": final_fit is not None,
+            "--with-graph": with_graph,
+            "--explain-top": explain_top is not None,
         }
-        fit_targets(reporter, result, summary, parameters, model, predictions, strict)
+        fit_targets(
+            reporter, result, summary, parameters, other_options, model, predictions, strict
+        )
         return
     check_explained(result, explain_top)
     neighbours = neighbours_summary(result.dataset)

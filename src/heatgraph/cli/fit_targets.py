@@ -18,27 +18,31 @@ if TYPE_CHECKING:
     from heatgraph.learning.progress import Progress
     from heatgraph.tables.from_tables import ReadResult
 
-# Options of `fit` that only classification has, with their defaults.
-CLASSIFICATION_ONLY: dict[str, tuple[str, Any]] = {
-    "--extensions": ("extensions", "auto"),
-    "--class-weight": ("class_weight", None),
-    "--scoring": ("scoring", "accuracy"),
-    "--final-fit": ("final_fit", None),
-    "--with-graph": ("with_graph", False),
-    "--explain-top": ("explain_top", None),
+# Parameters that only the classifier has: their options and defaults.
+CLASSIFIER_ONLY: dict[str, tuple[str, Any]] = {
+    "extensions": ("--extensions", "auto"),
+    "class_weight": ("--class-weight", None),
+    "scoring": ("--scoring", "accuracy"),
 }
 
 
-def check_target_options(task: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters without those of classification; values other than the default are refused."""
-    left = dict(parameters)
-    for flag, (name, default) in CLASSIFICATION_ONLY.items():
-        if left.pop(name, default) != default:
+def check_target_options(
+    task: str, parameters: dict[str, Any], other_options: dict[str, bool]
+) -> dict[str, Any]:
+    """Parameters without those of the classifier, whose options are refused if they are given.
+
+    `other_options` of classification are no parameters; the values say whether they are given.
+    """
+    of_parameters = {
+        flag: parameters[name] != default for name, (flag, default) in CLASSIFIER_ONLY.items()
+    }
+    for flag, is_given in (of_parameters | other_options).items():
+        if is_given:
             raise typer.BadParameter(
                 f"{flag} is an option of classification, and the task is {task}. Leave it out, or "
                 "give --task classification."
             )
-    return left
+    return {name: value for name, value in parameters.items() if name not in CLASSIFIER_ONLY}
 
 
 def fit_targets(
@@ -46,17 +50,18 @@ def fit_targets(
     result: ReadResult,
     read: dict[str, Any],
     parameters: dict[str, Any],
+    other_options: dict[str, bool],
     model: Path | None,
     predictions: Path | None,
     strict: bool,
 ) -> None:
     """Fit a regressor or a multilabel classifier, print its metrics and write its predictions."""
     data = result.dataset
-    parameters = check_target_options(data.task, parameters)
+    parameters = check_target_options(data.task, parameters, other_options)
     _check_labelled(result)
     from heatgraph.learning.multilabel import DGCMultilabelClassifier
     from heatgraph.learning.regressor import DGCRegressor
-    from heatgraph.report.target_summary import intervals, target_fit_summary
+    from heatgraph.report.target_summary import interval_half_width, target_fit_summary
     from heatgraph.tables.columns import format_names
     from heatgraph.tables.target_predictions import target_predictions
     from heatgraph.tables.writing import write_table
@@ -80,8 +85,8 @@ def fit_targets(
             )
     if predictions is not None:
         with reporter.progress("predicting"), name_in_errors(predictions):
-            bounds = intervals(estimator, data.graph) if data.task == "regression" else None
-            table = target_predictions(estimator, data.task, data.graph, result.id_column, bounds)
+            width = interval_half_width(estimator) if data.task == "regression" else None
+            table = target_predictions(estimator, data.task, data.graph, result.id_column, width)
             write_table(table, predictions)
     if model is not None:
         with name_in_errors(model):

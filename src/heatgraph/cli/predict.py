@@ -52,7 +52,7 @@ def predict(
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
     from heatgraph.learning.model_files import load, task_of
-    from heatgraph.report.target_summary import intervals
+    from heatgraph.report.target_summary import interval_half_width
     from heatgraph.tables.target_predictions import target_predictions
     from heatgraph.tables.writing import table_format, write_table
 
@@ -89,8 +89,8 @@ def predict(
         else:
             graph = result.dataset.graph
             with reporter.progress("predicting"):
-                bounds = intervals(classifier, graph) if task == "regression" else None
-                table = target_predictions(classifier, task, graph, result.id_column, bounds)
+                width = interval_half_width(classifier) if task == "regression" else None
+                table = target_predictions(classifier, task, graph, result.id_column, width)
     with name_in_errors(output):
         write_table(table, output)
     counts = Counter(map(str, table["prediction"].to_pylist()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
@@ -81,7 +82,7 @@ def to_record(encoding: Any) -> dict[str, Any]:
 def from_record(cls: type[E], record: dict[str, Any]) -> E:
     """An encoding from its record, read from a file; ValueError if a field does not fit."""
     hints = get_type_hints(cls)
-    names = [entry.name for entry in fields(cls)]  # type: ignore[arg-type]
+    names = list(inspect.signature(cls).parameters)
     if set(record) != {"kind", *names}:
         raise ValueError(f"an encoding must have the fields {names}, not {sorted(record)}")
     values = {name: _check_value(name, record[name], hints[name]) for name in names}

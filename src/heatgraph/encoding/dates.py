@@ -176,7 +176,8 @@ def _parse_dates(column: Column) -> npt.NDArray[np.float64]:
         [day is None for day in parsed], "has {} among dates, which is no date such as 2024-05-31",
         f"Correct it, {LEAVE_OUT}",
     )  # fmt: skip
-    zones = [ISO_DATE.fullmatch(text)[3] is not None for text in texts.values]  # type: ignore[index]
+    matches = [ISO_DATE.fullmatch(text) for text in texts.values]
+    zones = [match is not None and match[3] is not None for match in matches]
     if any(zones) and not all(zones):
         column.refuse_values(
             [not has_zone for has_zone in zones], "has {} without a time zone among times with one",

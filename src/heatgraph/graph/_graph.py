@@ -37,6 +37,10 @@ from heatgraph.graph._storage import EdgeArrays, GraphArrays, read_graph, write_
 from heatgraph.graph._validation import (
     CSRBuilder,
     Merge,
+    check_choice,
+    count_nodes,
+    edge_ends,
+    symmetrize_adjacency,
     validate_feature_names,
     validate_features,
     validate_node_ids,
@@ -147,8 +151,8 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], num_nodes=4, symmetrize="max")
         Graph(4 nodes, 2 edges, no features, 1 isolated)
         """
-        n = _count_nodes(num_nodes, features)
-        rows, columns = _edge_ends(src, "src"), _edge_ends(dst, "dst")
+        n = count_nodes(num_nodes, features)
+        rows, columns = edge_ends(src, "src"), edge_ends(dst, "dst")
         if len(rows) != len(columns):
             raise InputError(
                 f"src and dst must be equally long. Got {len(rows)} and {len(columns)}."
@@ -201,8 +205,8 @@ class Graph:
         duplicates: Literal["error"] | Merge,
     ) -> None:
         """Validate all arguments of the constructors, and set the attributes."""
-        _check_choice("symmetrize", symmetrize, (None, *get_args(Merge)))
-        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        check_choice("symmetrize", symmetrize, (None, *get_args(Merge)))
+        check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
         if not isinstance(directed, bool | np.bool_):
             raise InputError(f"directed must be True or False. Got {directed!r}.")
         n = entries.matrix.shape[0]
@@ -213,7 +217,7 @@ class Graph:
         entries.drop_zeros()
         if (symmetrize is not None and not entries.weighted) or (directed and symmetrize is None):
             symmetrize = "max"
-        matrix = _symmetrize(entries.matrix, symmetrize)
+        matrix = symmetrize_adjacency(entries.matrix, symmetrize)
         X = validate_features(features, n)
         ids = validate_node_ids(node_ids, n)
         names = validate_feature_names(feature_names, X)
@@ -429,7 +433,7 @@ class Graph:
         >>> path.with_edges([(2, 0)])
         Graph(3 nodes, 3 edges, no features, 0 isolated)
         """
-        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
         arrays, positions = self._to_arrays(), self._positions()
         return self._grow(read_new_edges(arrays, positions, edges, weight, duplicates), duplicates)
 
@@ -443,7 +447,7 @@ class Graph:
         duplicates: Literal["error"] | Merge,
     ) -> NewNodes:
         """Check the arguments of `with_nodes`."""
-        _check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
+        check_choice("duplicates", duplicates, ("error", *get_args(Merge)))
         arrays, positions = self._to_arrays(), self._positions()
         return read_new_nodes(
             arrays, positions, features, edges, weight, node_ids, num_nodes, duplicates
@@ -630,65 +634,3 @@ def _read_only_edges(edges: EdgeArrays | None) -> EdgeArrays | None:
         return None
     weights = None if edges.weights is None else read_only(edges.weights)
     return EdgeArrays(read_only(edges.indptr), read_only(edges.indices), weights)
-
-
-def _symmetrize(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
-    """Merge the two directions of each edge; with `how` None, raise unless A is symmetric."""
-    transposed = A.T.tocsr()
-    if how != "sum" and (
-        np.array_equal(A.indptr, transposed.indptr)
-        and np.array_equal(A.indices, transposed.indices)
-        and np.array_equal(A.data, transposed.data)
-    ):
-        return A
-    if how is None:
-        uneven = sp.csr_array(transposed != A)
-        both_ways = sp.csr_array(A.astype(bool).multiply(transposed.astype(bool)))
-        one_way = A.nnz - both_ways.nnz
-        if one_way:
-            kind = f"{one_way:,} of {A.nnz:,} edges go one way only"
-            uneven = uneven - uneven.multiply(both_ways)
-        else:
-            kind = f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
-        first = sp.coo_array(uneven)
-        first.eliminate_zeros()
-        raise InputError(
-            f"adjacency must be symmetric: {kind} (first: {first.row[0]} - {first.col[0]}). Pass "
-            "symmetrize='max' or symmetrize='sum' to treat edges as undirected; "
-            "Graph(..., directed=True) keeps their directions too."
-        )
-    if how == "max":
-        return sp.csr_array(A.maximum(transposed))
-    return sp.csr_array(A + transposed - sp.diags_array(A.diagonal()))
-
-
-def _count_nodes(num_nodes: int | None, features: Any) -> int:
-    if num_nodes is None:
-        if features is None:
-            raise InputError(
-                "the number of nodes is unknown: give num_nodes= or features=. The largest index "
-                "in the edges would miss isolated nodes."
-            )
-        shape = features.shape if sp.issparse(features) else as_array(features, "features").shape
-        return int(shape[0]) if shape else 0
-    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
-        raise InputError(f"num_nodes must be an integer >= 0. Got {short_repr(num_nodes)}.")
-    return int(num_nodes)
-
-
-def _edge_ends(ends: Any, name: str) -> Array:
-    nodes = as_array(ends, name)
-    if nodes.ndim != 1:
-        raise InputError(f"{name} must be a list of nodes. Got an array of shape {nodes.shape}.")
-    if len(nodes) == 0:
-        return nodes.astype(np.int64)
-    if nodes.dtype.kind not in "iu":
-        raise InputError(f"{name} must be integer node indices. Got dtype {nodes.dtype}.")
-    return nodes
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
-    if value not in choices:
-        raise InputError(
-            f"{name} must be one of {', '.join(map(repr, choices))}. Got {short_repr(value)}."
-        )

@@ -240,7 +240,7 @@ def _read_pairs(edges: Any) -> tuple[Any, Any]:
     for at, pair in enumerate(pairs):
         if len(pair) != 2:
             raise InputError(f"edges must be pairs of nodes. Edge {at} is {pair!r}.")
-    return tuple(zip(*pairs, strict=True)) if pairs else ((), ())  # type: ignore[return-value]
+    return [first for first, _ in pairs], [second for _, second in pairs]
 
 
 def _merge(

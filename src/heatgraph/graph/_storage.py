@@ -18,17 +18,11 @@ bounds checks. So reading validates again everything that `Graph` guarantees, bl
 constant memory: sorted rows, indices in range, finite weights and features, distinct names, and
 directed edges only where A has an edge.
 
-The symmetry A = A^T is verified in the same pass, without random access to the transposed entries.
-With random hashes a and b of nodes and h of weights, in arithmetic modulo 2^64, the sum
-
-    sum over entries (i, j) of (a(i) b(j) - b(i) a(j)) h(A[i, j])
-
-is zero if A is symmetric, and otherwise with a probability of about 2^-58.
+The symmetry A = A^T is verified in the same pass (`heatgraph.graph._symmetry_hash`).
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -42,6 +36,7 @@ import scipy.sparse as sp
 from heatgraph._arguments import check_finite, float_dtype, index_dtype
 from heatgraph._io.tensor_file import CACHE_LINE_ALIGNMENT, map_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError
+from heatgraph.graph._symmetry_hash import SymmetryHash
 
 if TYPE_CHECKING:
     from heatgraph.encoding.encoder import FeatureEncoder
@@ -333,7 +328,7 @@ def _validated_entries(
 def _check_edges(indptr: Array, indices: Array, weights: Array | None) -> None:
     """Check that A is canonical and symmetric, with positive weights and finite degrees."""
     n = len(indptr) - 1
-    symmetry = _SymmetryHash()
+    symmetry = SymmetryHash()
     balance, largest = 0, 0.0
     for positions, rows, columns in _validated_entries(indptr, indices, n, "indices"):
         factor = None
@@ -399,47 +394,6 @@ def _are_edges(indptr: Array, indices: Array, rows: Array, columns: Array) -> Ar
     found: Array = low < ends
     found[found] = indices[low[found]] == columns[found]
     return found
-
-
-class _SymmetryHash:
-    """The hash sum of the module docstring, with 64-bit hashes drawn anew for each reading.
-
-    Nobody can construct an asymmetric file that passes, since the hashes are not known beforehand.
-    """
-
-    def __init__(self) -> None:
-        random = np.frombuffer(secrets.token_bytes(6 * 8), dtype=np.uint64)
-        self._shift, *self._factors = random | np.uint64(1)
-
-    def hash_weights(self, weights: Array) -> Array:
-        """The hash h of each weight, from its bits."""
-        bits = weights.view(f"u{weights.dtype.itemsize}").astype(np.uint64)
-        return _mix(_mix(bits, self._factors[3]), self._factors[4])
-
-    def balance(self, rows: Array, columns: Array, factor: Array | None) -> int:
-        """Sum of (a(i) b(j) - b(i) a(j)) h over entries (i, j), up to multiples of 2^64."""
-        first = rows[0]
-        row_hashes = self._hash_nodes(np.arange(first, rows[-1] + 1))
-        a_row, b_row = (hashes[rows - first] for hashes in row_hashes)
-        a_column, b_column = self._hash_nodes(columns)
-        if factor is not None:
-            a_row *= factor
-            b_row *= factor
-        return int(np.dot(a_row, b_column)) - int(np.dot(b_row, a_column))
-
-    def _hash_nodes(self, nodes: Array) -> tuple[Array, Array]:
-        """The hashes a and b of each node."""
-        a = nodes.astype(np.uint64)
-        a += self._shift
-        a = _mix(_mix(a, self._factors[0]), self._factors[1])
-        return a, _mix(a.copy(), self._factors[2])
-
-
-def _mix(hashes: Array, factor: np.uint64) -> Array:
-    """Multiply and xor-shift in place: each bit spreads upwards, then the upper half downwards."""
-    hashes *= factor
-    hashes ^= hashes >> np.uint64(32)
-    return hashes
 
 
 def _features(content: dict[str, Any], tensors: dict[str, Array], n: int) -> Any:

@@ -1,4 +1,4 @@
-"""Validation of the parts of a graph: the adjacency matrix, features, node ids and feature names.
+"""Validation of what a graph is made of: its edges, features, node ids and feature names.
 
 SciPy and our kernels read the index arrays of a sparse matrix without bounds checks, so every index
 is checked here first, with NumPy alone. Sparse matrices are copied: the caller's arrays are never
@@ -23,6 +23,7 @@ from heatgraph._arguments import (
     float_dtype,
     index_dtype,
     row_of_entry,
+    short_repr,
 )
 from heatgraph.errors import InputError
 
@@ -250,3 +251,68 @@ def _check_compressed(matrix: Any, name: str) -> None:
             f"with {len(indices)} indices and {len(matrix.data)} values."
         )
     check_range(indices, minor, name + ".indices[{}]: index")
+
+
+def symmetrize_adjacency(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
+    """Merge the two directions of each edge; with `how` None, raise unless A is symmetric."""
+    transposed = A.T.tocsr()
+    if how != "sum" and (
+        np.array_equal(A.indptr, transposed.indptr)
+        and np.array_equal(A.indices, transposed.indices)
+        and np.array_equal(A.data, transposed.data)
+    ):
+        return A
+    if how is None:
+        uneven = sp.csr_array(transposed != A)
+        both_ways = sp.csr_array(A.astype(bool).multiply(transposed.astype(bool)))
+        one_way = A.nnz - both_ways.nnz
+        if one_way:
+            kind = f"{one_way:,} of {A.nnz:,} edges go one way only"
+            uneven = uneven - uneven.multiply(both_ways)
+        else:
+            kind = f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
+        first = sp.coo_array(uneven)
+        first.eliminate_zeros()
+        raise InputError(
+            f"adjacency must be symmetric: {kind} (first: {first.row[0]} - {first.col[0]}). Pass "
+            "symmetrize='max' or symmetrize='sum' to treat edges as undirected; "
+            "Graph(..., directed=True) keeps their directions too."
+        )
+    if how == "max":
+        return sp.csr_array(A.maximum(transposed))
+    return sp.csr_array(A + transposed - sp.diags_array(A.diagonal()))
+
+
+def count_nodes(num_nodes: int | None, features: Any) -> int:
+    """The number of nodes that is given, or else that of rows of the features."""
+    if num_nodes is None:
+        if features is None:
+            raise InputError(
+                "the number of nodes is unknown: give num_nodes= or features=. The largest index "
+                "in the edges would miss isolated nodes."
+            )
+        shape = features.shape if sp.issparse(features) else as_array(features, "features").shape
+        return int(shape[0]) if shape else 0
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 0:
+        raise InputError(f"num_nodes must be an integer >= 0. Got {short_repr(num_nodes)}.")
+    return int(num_nodes)
+
+
+def edge_ends(ends: Any, name: str) -> Array:
+    """One end of every edge, checked to be integers."""
+    nodes = as_array(ends, name)
+    if nodes.ndim != 1:
+        raise InputError(f"{name} must be a list of nodes. Got an array of shape {nodes.shape}.")
+    if len(nodes) == 0:
+        return nodes.astype(np.int64)
+    if nodes.dtype.kind not in "iu":
+        raise InputError(f"{name} must be integer node indices. Got dtype {nodes.dtype}.")
+    return nodes
+
+
+def check_choice(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
+    """Check that an argument is one of some words."""
+    if value not in choices:
+        raise InputError(
+            f"{name} must be one of {', '.join(map(repr, choices))}. Got {short_repr(value)}."
+        )

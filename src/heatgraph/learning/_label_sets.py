@@ -17,8 +17,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import as_array
 from heatgraph.errors import InputError, UnknownClassWarning, warn
-from heatgraph.graph import node_indices
-from heatgraph.learning._labels import separate_nodes, unique_labels
+from heatgraph.learning._labels import known_nodes, separate_nodes, unique_labels
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
@@ -120,16 +119,8 @@ class LabelSets:
 
     def labelled(self, nodes: Any, name: str) -> Indices:
         """Indices of `nodes`, checked to be labelled; by default of all labelled nodes."""
-        if nodes is None:
-            return np.flatnonzero(self.known)
-        chosen = node_indices(nodes, len(self.known), name)
-        missing = chosen[~self.known[chosen]]
-        if len(missing):
-            raise InputError(
-                f"{name} names nodes without labels. Node {missing[0]} has none ({len(missing):,} "
-                "such in all); None and NaN mean unlabelled, [] that a node has no label."
-            )
-        return chosen
+        meaning = "None and NaN mean unlabelled, [] that a node has no label"
+        return known_nodes(self.known, nodes, name, "labels", meaning)
 
     def of_classes(self, classes: Array) -> npt.NDArray[np.float32]:
         """Indicators (n, L) of a model's labels, in their order; others are left out.

@@ -84,17 +84,34 @@ class Labels:
 
     def labelled(self, nodes: Any, name: str) -> Indices:
         """Indices of `nodes`, checked to have labels; by default of all labelled nodes."""
-        if nodes is None:
-            return np.flatnonzero(self.known)
-        chosen = node_indices(nodes, len(self.values), name)
-        missing = chosen[~self.known[chosen]]
-        if len(missing):
-            (first,) = self.values[missing[:1]].tolist()
-            raise InputError(
-                f"{name} names nodes without a label. Node {missing[0]} has {first!r} "
-                f"({len(missing):,} such in all); -1, None and NaN mean unlabelled."
-            )
-        return chosen
+        meaning = "-1, None and NaN mean unlabelled"
+        return known_nodes(self.known, nodes, name, "a label", meaning, self.values)
+
+
+def known_nodes(
+    known: npt.NDArray[np.bool_],
+    nodes: Any,
+    name: str,
+    what: str,
+    meaning: str,
+    values: Array | None = None,
+) -> Indices:
+    """Indices of `nodes`, checked to be `known` (n,); by default of all that are.
+
+    The error says that the argument `name` has nodes without `what`, what the first of them has
+    instead if there are `values` (n,), and by `meaning` which entries of y stand for none.
+    """
+    if nodes is None:
+        return np.flatnonzero(known)
+    chosen = node_indices(nodes, len(known), name)
+    missing = chosen[~known[chosen]]
+    if len(missing):
+        first = "none" if values is None else repr(values[missing[:1]].tolist()[0])
+        raise InputError(
+            f"{name} names nodes without {what}. Node {missing[0]} has {first} ({len(missing):,} "
+            f"such in all); {meaning}."
+        )
+    return chosen
 
 
 def training_nodes(labels: Labels, train: Any, val: Any) -> tuple[Indices, Indices | None]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -208,3 +209,31 @@ def _join(reports: list[NewNodesReport], num_new: int) -> NewNodesReport:
         sum(report.work for report in reports),
         sum(report.full_work for report in reports),
     )
+
+
+_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
+
+
+def new_node_scorer(model: Any, graph: Graph) -> NewNodeScorer:
+    """What was kept of a graph for new nodes of a `DGCClassifier`, unless it has changed since."""
+    scorer, engine = _SCORERS.get(model), model._engine()
+    if (
+        scorer is None
+        or scorer.graph is not graph
+        or scorer.intercept is not model.intercept_
+        or scorer.engine != engine
+    ):
+        is_plain = model.coef_.any() or not model.channel_coefs_
+        scorer = NewNodeScorer(
+            graph=graph,
+            scaling=model.scaling_,
+            coef=model.coef_ if is_plain else None,
+            similar_coef=model.similar_coef_,
+            channels=model.channel_coefs_,
+            intercept=model.intercept_,
+            scheme=model.scheme_,
+            self_loops=model.self_loops_,
+            engine=engine,
+        )
+        _SCORERS[model] = scorer
+    return scorer

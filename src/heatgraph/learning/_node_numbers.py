@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from heatgraph._arguments import as_array
 from heatgraph.errors import InputError
-from heatgraph.graph import node_indices
+from heatgraph.learning._labels import known_nodes
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
@@ -62,16 +62,8 @@ class NodeNumbers:
 
     def labelled(self, nodes: Any, name: str) -> Indices:
         """Indices of `nodes`, checked to have numbers; by default of all that have."""
-        if nodes is None:
-            return np.flatnonzero(self.known)
-        chosen = node_indices(nodes, len(self.values), name)
-        missing = chosen[~self.known[chosen]]
-        if len(missing):
-            raise InputError(
-                f"{name} names nodes without a number in y. Node {missing[0]} has none "
-                f"({len(missing):,} such in all); NaN and None mean unlabelled."
-            )
-        return chosen
+        meaning = "NaN and None mean unlabelled"
+        return known_nodes(self.known, nodes, name, "a number in y", meaning)
 
 
 def _to_floats(array: Array) -> npt.NDArray[np.float64]:

@@ -17,7 +17,6 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ from heatgraph.learning._diffusion_model import DiffusionModel, resolve_scalings
 from heatgraph.learning._extensions import read_extensions
 from heatgraph.learning._labels import Labels, training_nodes
 from heatgraph.learning._loss_weights import LossWeights
-from heatgraph.learning._new_nodes import NewNodeScorer, NewNodesReport
+from heatgraph.learning._new_nodes import NewNodesReport, new_node_scorer
 from heatgraph.learning._node_classifier import NodeClassifier
 from heatgraph.learning._node_estimator import read_seed
 from heatgraph.learning._scoring import read_scoring
@@ -56,8 +55,6 @@ FINAL_FITS = ("train", "train+val")
 # On fewer nodes, predictions of a single class are nothing to warn of.
 MIN_NODES_TO_JUDGE = 30
 LINKS_REMEDY = " To label other graphs, fit with extensions=None or with a list without 'channels'."
-
-_NEW_NODE_SCORERS: WeakKeyDictionary[Any, NewNodeScorer] = WeakKeyDictionary()
 
 
 class DGCClassifier(DiffusionModel, NodeClassifier):
@@ -490,32 +487,8 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
                 "larger graph with Graph.from_edges and pass it to predict."
             )
         new = graph._read_new_nodes(features, edges, weight, node_ids, None, duplicates)
-        scores, self.new_nodes_ = self._new_node_scorer(graph).score(new)
+        scores, self.new_nodes_ = new_node_scorer(self, graph).score(new)
         return scores
-
-    def _new_node_scorer(self, graph: Graph) -> NewNodeScorer:
-        """What was kept of a graph for new nodes, unless the model has changed since."""
-        scorer = _NEW_NODE_SCORERS.get(self)
-        if (
-            scorer is None
-            or scorer.graph is not graph
-            or scorer.intercept is not self.intercept_
-            or scorer.engine != self._engine()
-        ):
-            plain = self.coef_.any() or not self.channel_coefs_
-            scorer = NewNodeScorer(
-                graph=graph,
-                scaling=self.scaling_,
-                coef=self.coef_ if plain else None,
-                similar_coef=self.similar_coef_,
-                channels=self.channel_coefs_,
-                intercept=self.intercept_,
-                scheme=self.scheme_,
-                self_loops=self.self_loops_,
-                engine=self._engine(),
-            )
-            _NEW_NODE_SCORERS[self] = scorer
-        return scorer
 
     def save(self, path: str | Path, graph: bool = False) -> None:
         """Write the model atomically to a file for `heatgraph.load`.

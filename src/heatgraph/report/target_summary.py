@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.errors import InputError
+from heatgraph.learning.conformal import error_quantile
 from heatgraph.report.target_metrics import MultilabelMetrics, RegressionMetrics
 
 if TYPE_CHECKING:
-    from heatgraph.graph import Graph
     from heatgraph.learning.multilabel import DGCMultilabelClassifier
     from heatgraph.learning.regressor import DGCRegressor
 
@@ -101,15 +101,17 @@ def measure_targets(
     if data.task == "multilabel":
         probabilities = model.predict_proba(data.graph, nodes)
         return MultilabelMetrics.measure(probabilities, model.classes_, truth)
-    predictions = model.predict(data.graph, nodes)
-    return RegressionMetrics.measure(predictions, truth, intervals(model, data.graph, nodes))
+    predictions, half_width = model.predict(data.graph, nodes), interval_half_width(model)
+    bounds = None
+    if half_width is not None:
+        bounds = np.stack([predictions - half_width, predictions + half_width], axis=-1)
+    return RegressionMetrics.measure(predictions, truth, bounds)
 
 
-def intervals(model: DGCRegressor, graph: Graph, nodes: Indices | None = None) -> Any:
-    """Intervals (m, 2) at COVERAGE; None if too few nodes were held out to make some."""
+def interval_half_width(model: DGCRegressor) -> float | None:
+    """Half of the width of intervals at COVERAGE; None if too few nodes were held out for some."""
     try:
-        return model.predict_interval(graph, COVERAGE, nodes)
+        (half_width,) = error_quantile(model.held_out_errors_, COVERAGE)
     except InputError:
-        if len(model.held_out_errors_) * (1 - COVERAGE) >= COVERAGE:
-            raise
         return None
+    return float(half_width)

@@ -18,26 +18,26 @@ SIGNIFICANT_DIGITS = 8
 
 
 def target_predictions(
-    model: Any, task: str, graph: Graph, id_column: str, bounds: Any = None
+    model: Any, task: str, graph: Graph, id_column: str, half_width: float | None = None
 ) -> pa.Table:
     """One row per node: its id, and what a model of a task predicts.
 
     - "multilabel": predicted labels as a JSON list, and the probability of each label;
-    - "regression": predicted number and, from `bounds` (n, 2), the ends of its interval, blank
-      without.
+    - "regression": predicted number, and the ends of an interval of twice `half_width` around it,
+      blank without.
     """
     if task == "multilabel":
-        probabilities = model.predict_proba(graph).round(DIGITS)
-        lists = model.predict_labels(graph)
+        probabilities, labels = model.predict_proba(graph), model.classes_.tolist()
+        lists = [[labels[at] for at in np.flatnonzero(row > 1 / 2)] for row in probabilities]
         columns = {"prediction": pa.array([json.dumps(one, ensure_ascii=False) for one in lists])}
-        for at, label in enumerate(model.classes_.tolist()):
-            columns[f"probability_{label}"] = pa.array(probabilities[:, at])
+        for at, label in enumerate(labels):
+            columns[f"probability_{label}"] = pa.array(probabilities[:, at].round(DIGITS))
     else:
-        blank = pa.nulls(graph.num_nodes, pa.float64())
+        numbers, blank = model.predict(graph), pa.nulls(graph.num_nodes, pa.float64())
         columns = {
-            "prediction": pa.array(_rounded(model.predict(graph))),
-            "lower": blank if bounds is None else pa.array(_rounded(bounds[:, 0])),
-            "upper": blank if bounds is None else pa.array(_rounded(bounds[:, 1])),
+            "prediction": pa.array(_rounded(numbers)),
+            "lower": blank if half_width is None else pa.array(_rounded(numbers - half_width)),
+            "upper": blank if half_width is None else pa.array(_rounded(numbers + half_width)),
         }
     id_column = "id" if id_column in columns else id_column
     return pa.table({id_column: column_of(graph.names)} | columns)
