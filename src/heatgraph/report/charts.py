@@ -10,12 +10,10 @@ from typing import Any
 
 from heatgraph._io.atomic_files import atomic_write
 from heatgraph.report.document import Bars, Chart, Panel, Points, Scatter, Series
+from heatgraph.report.palette import LIGHT
 from heatgraph.report.plots import NO_DATE, STYLE
 
-# The colour-blind safe palette of Okabe and Ito, with black last.
-COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#000000",
-)  # fmt: skip
+COLOURS = LIGHT.classes
 MARKERS = "osD^vPX*"
 FORMATS = ("png", "svg")
 # Width and height of a panel in inches.

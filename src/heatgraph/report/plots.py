@@ -11,9 +11,9 @@ import numpy as np
 
 from heatgraph._io.atomic_files import atomic_write
 from heatgraph.errors import InputError
+from heatgraph.report.palette import LIGHT
 
-# From the colour-blind safe palette of Okabe and Ito.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#767676"
+BLUE, ORANGE, GREY = LIGHT.classes[0], LIGHT.classes[1], LIGHT.classes[6]
 FORMATS = (".png", ".svg", ".pdf")
 # Metadata without a date, so that the same plot gives the same bytes.
 NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
