@@ -303,3 +303,18 @@ def test_new_nodes_are_encoded_like_the_graph(here, run):
     assert "1 of 2 nodes none of the words of training nodes" in done.out
     names, predicted, _ = read_predictions(here / "q.csv")
     assert (names, predicted[0]) == (["new", "other"], "red")
+
+
+@pytest.mark.parametrize(("value", "mark"), [("1_000", "."), ("\u0663", "."), ("1,5", ",")])
+def test_numbers_in_other_writing_are_told_or_read(run, tmp_path, monkeypatch, value, mark):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{at};{'ab'[at % 2]};{value}{at % 7}\n" for at in range(30)]
+    (tmp_path / "nodes.csv").write_text("id;label;x\n" + "".join(rows), encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("source;target\n1;2\n")
+    told = run("info", *TABLES)
+    assert (told.code, told.err) == (0, "")
+    assert "nodes.csv: not used (numbers with " in told.words
+    assert f"set decimal (--decimal) to '{mark}' to read them" in told.words
+    remarks = json.loads(run("info", *TABLES, "--json").out)["read"]["remarks"]
+    assert "to read them" in remarks[0]
+    assert "features 1 x (detected)" in run("info", *TABLES, "--decimal", mark).words

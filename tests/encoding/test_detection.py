@@ -77,7 +77,11 @@ def test_kinds(column, values, kind):
         (["1,5", "2,25"], r"decimal commas; set decimal \(--decimal\) to ',' to read them", None),
         (["1,234.5", "2"], "groups of digits; set decimal .* to '.' to read them$", None),
         (["1_000", "2_000"], "'_' between digits; set decimal", None),
-        (["١٢", "٣"], "digits or spaces that are not ASCII; set decimal", None),
+        (["١٢", "٣"], "digits or marks that are not ASCII; set decimal", None),
+        (["\uff10\uff0e\uff15", "\uff11"], "not ASCII; set decimal .* to '.' to read them$", None),
+        (["\u0660\u066b\u0665"], "not ASCII; set decimal .* to '.' to read them$", None),
+        (["\u0661\u066c\u0660\u0660\u0660"], "not ASCII; set decimal .* to '.'", None),
+        (["\uff11\uff0c\uff15", "2"], "decimal commas; set decimal .* to ',' to read", None),
     ],
 )
 def test_columns_without_features(column, values, reason, named):
@@ -113,6 +117,20 @@ def test_names_of_other_columns(column, name):
 )
 def test_numbers_with_a_decimal_mark(column, mark, values):
     assert detect_kind(column(values), Settings(decimal=mark), False) is NumberEncoding
+
+
+@pytest.mark.parametrize(
+    ("mark", "values"), [(",", ["1.5", "2.25", "7,5"]), (".", ["1,5", "2,25", "7.5"])]
+)
+def test_numbers_with_another_decimal_mark_than_the_one_given(column, mark, values):
+    with pytest.raises(NothingToEncode, match=f"where decimal .--decimal. is '{mark}'; one mark"):
+        detect_kind(column(values), Settings(decimal=mark), False)
+
+
+@pytest.mark.parametrize("mark", [None, ".", ","])
+def test_codes_with_marks_between_digits_are_categories(column, mark):
+    codes = column(["01_000", "02_000"])
+    assert detect_kind(codes, Settings(decimal=mark), False) is CategoryEncoding
 
 
 @pytest.mark.parametrize("form", ["{}/5/2023", "2023/05/{}", "{}.05.23", "{}/5/2023 10:00"])

@@ -27,6 +27,10 @@ from heatgraph.errors import InputError
         ("1.234.567", ",", 1234567), ("1 234,5", ",", 1234.5), ("1'234.5", ".", 1234.5),
         ("1,234,567.8", ".", 1234567.8), ("1,23,456", ".", None), ("1_000", ".", 1000),
         ("12_34", ".", 1234), ("1\N{NO-BREAK SPACE}234", ".", 1234), ("٣,2", ",", 3.2),
+        ("\u0661\u066c\u0660\u0660\u0660\u066b\u0665", ".", 1000.5),
+        ("\u0661\u066c\u0660\u0660\u0660\u066b\u0665", ",", 1000.5),
+        ("\uff0d\uff11\uff0c\uff15", ",", -1.5),
+        ("\uff11\uff3f\uff10\uff10\uff10", ".", 1000), ("5²", ".", None),
         ("\N{MINUS SIGN}5", ".", -5), ("1,2,3", ",", None), ("word", ".", None), ("5", ",", 5),
     ],
 )  # fmt: skip
@@ -45,7 +49,7 @@ def test_words_for_missing_numbers(word):
     [
         ("1.5", None), ("word", None), ("1,5", "decimal commas"), ("1.234,5", "decimal commas"),
         ("1_000", "'_' between digits"), ("1,234,567", "marks between groups of digits"),
-        ("١٢", "digits or spaces that are not ASCII"), ("1 000", "marks between groups of digits"),
+        ("١٢", "digits or marks that are not ASCII"), ("1 000", "marks between groups of digits"),
     ],
 )  # fmt: skip
 def test_unusual_numbers(text, how):

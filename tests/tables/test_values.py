@@ -31,12 +31,24 @@ def test_numbers_are_float64(column):
             r"nodes, row 0 .* is blank \(2 such in all\). Missing values are not imputed",
         ),
         (["1", "u", "2"], r"nodes, row 1 .* has 'u' among numbers \(1 such in all\)"),
-        (["1", "2"], r"column 'x' must be numeric, and has type string \(such as '1'\)"),
+        (["1", "2,5"], r"has '2,5' .* Set decimal \(--decimal\) to ',' to read '2,5' as 2.5."),
+        (["1", "1_000"], r"Set decimal \(--decimal\) to '.' to read '1_000' as 1000."),
+        (["1", " ", None], r"row 1 .* is blank \(2 such in all\)"),
+        ([b"1"], r"column 'x' must be numeric, and has type binary"),
     ],
 )
 def test_other_columns_are_refused(column, message):
     with pytest.raises(InputError, match=message):
         read_numbers(as_input_table({"x": column}, "nodes"), "x")
+
+
+@pytest.mark.parametrize(
+    ("decimal", "texts"),
+    [(None, ["1.5", " 2e3"]), (",", ["1,5", "2.000"]), (".", ["1.5", "2_000"])],
+)
+def test_numbers_in_text(decimal, texts):
+    table = as_input_table({"x": texts}, "nodes")
+    assert read_numbers(table, "x", decimal).tolist() == [1.5, 2000]
 
 
 def test_refused_rows_are_located_and_counted():

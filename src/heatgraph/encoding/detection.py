@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from heatgraph.encoding.bags import BagEncoding
-from heatgraph.encoding.block import Settings
+from heatgraph.encoding.block import Decimal, Settings
 from heatgraph.encoding.categories import CategoryEncoding
 from heatgraph.encoding.column import Column, NothingToEncode, is_date, is_list, is_numeric, is_text
 from heatgraph.encoding.dates import ISO_DATE, DateEncoding
@@ -132,13 +132,8 @@ def _text_kind(column: Column, settings: Settings, is_named: bool) -> Kind:
         plain = [parse_number(text, settings) is not None for text in words]
     if _most(plain) and not is_code:
         return _number_kind(column, settings, is_named)
-    unusual = [how for text in words if (how := unusual_number(text))]
-    if unusual and _most([bool(unusual_number(text)) or is_plain_number(text) for text in words]):
-        mark = "," if "decimal commas" in unusual else "."
-        other = " (or '.', if commas separate thousands)" if mark == "," else ""
-        raise NothingToEncode(
-            f"numbers with {unusual[0]}; set decimal (--decimal) to {mark!r} to read them{other}"
-        )
+    if not is_code and (problem := _why_no_numbers(words, settings)):
+        raise NothingToEncode(problem)
     count, distinct = int(np.count_nonzero(texts.present)), len(texts.values)
     if _mean_words(sample) >= MIN_WORDS and (2 * distinct > count or distinct > MANY_VALUES):
         return TextEncoding
@@ -147,6 +142,27 @@ def _text_kind(column: Column, settings: Settings, is_named: bool) -> Kind:
             raise NothingToEncode("dates are read as ISO 8601, such as 2024-05-17: rewrite them")
         raise NothingToEncode("names or ids: most nodes have a value of their own")
     return _category(column, is_named)
+
+
+def _why_no_numbers(words: list[str], settings: Settings) -> str:
+    """How texts that people read as numbers are written, and what reads them; "" if they are none.
+
+    Without this, they would be names, or categories.
+    """
+    if settings.decimal is not None:
+        other: Decimal = "," if settings.decimal == "." else "."
+        if not _most(parse_number(text, Settings(decimal=other)) is not None for text in words):
+            return ""
+        return (
+            f"numbers with the decimal mark {other!r}, where decimal (--decimal) is "
+            f"{settings.decimal!r}; one mark holds for all columns: rewrite some"
+        )
+    unusual = [how for text in words if (how := unusual_number(text))]
+    if not unusual or 2 * (len(unusual) + sum(map(is_plain_number, words))) <= len(words):
+        return ""
+    mark = "," if "decimal commas" in unusual else "."
+    or_else = " (or '.', if commas separate thousands)" if mark == "," else ""
+    return f"numbers with {unusual[0]}; set decimal (--decimal) to {mark!r} to read them{or_else}"
 
 
 def _category(column: Column, is_named: bool) -> Kind:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heatgraph.encoding.block import Block, Settings, count_nodes
+from heatgraph.encoding.block import Block, Decimal, Settings, count_nodes
 from heatgraph.encoding.column import (
     LEAVE_OUT,
     Column,
@@ -39,12 +39,19 @@ _GROUPED = {
 }
 _UNDERSCORES = re.compile(r"[+-]?[0-9]+(_[0-9]+)+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
-_SPACES = str.maketrans(
+# Marks in numbers of other scripts. The Arabic decimal separator becomes the decimal mark.
+_MARKS = str.maketrans(
     {
         "\N{NO-BREAK SPACE}": " ",
         "\N{NARROW NO-BREAK SPACE}": " ",
         "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+        "\N{ARABIC THOUSANDS SEPARATOR}": "'",
         "\N{MINUS SIGN}": "-",
+        "\N{FULLWIDTH HYPHEN-MINUS}": "-",
+        "\N{FULLWIDTH PLUS SIGN}": "+",
+        "\N{FULLWIDTH COMMA}": ",",
+        "\N{FULLWIDTH FULL STOP}": ".",
+        "\N{FULLWIDTH LOW LINE}": "_",
     }
 )
 
@@ -182,7 +189,7 @@ def parse_number(text: str, settings: Settings) -> float | None:
         return np.nan
     if settings.decimal is None:
         return float(text) if _NUMBER.fullmatch(text) else None
-    text = to_ascii(text)
+    text = to_ascii(text, settings.decimal)
     group, point = (",", ".") if settings.decimal == "." else (".", ",")
     if _GROUPED[point].fullmatch(text):
         text = re.sub(rf"[_ '{group}]", "", text)
@@ -219,9 +226,9 @@ def unusual_number(text: str) -> str | None:
     """How a number deviates from the way programs write it; None if it does not, or is none."""
     if is_plain_number(text):
         return None
-    ascii_text = to_ascii(text)
-    if ascii_text != text and parse_number(ascii_text, Settings(decimal=".")) is not None:
-        return "digits or spaces that are not ASCII"
+    if not text.isascii() and parse_number(text, Settings(decimal=".")) is not None:
+        return "digits or marks that are not ASCII"
+    text = to_ascii(text)
     if _UNDERSCORES.fullmatch(text):
         return "'_' between digits"
     if _GROUPED["."].fullmatch(text):
@@ -231,12 +238,12 @@ def unusual_number(text: str) -> str | None:
     return None
 
 
-def to_ascii(text: str) -> str:
-    """Digits of other scripts as ASCII digits, and spaces between groups of digits as blanks."""
+def to_ascii(text: str, point: Decimal = ".") -> str:
+    """Digits and marks of other scripts as those of ASCII; `point` is the decimal mark."""
     if text.isascii():
         return text
-    digits = (unicodedata.decimal(mark, None) for mark in text.translate(_SPACES))
-    marks = text.translate(_SPACES)
+    text = text.translate(_MARKS).replace("\N{ARABIC DECIMAL SEPARATOR}", point)
+    digits = (unicodedata.decimal(mark, None) for mark in text)
     return "".join(
-        mark if digit is None else str(digit) for mark, digit in zip(marks, digits, strict=True)
+        mark if digit is None else str(digit) for mark, digit in zip(text, digits, strict=True)
     )

@@ -31,8 +31,9 @@ COMMON_NAMES = {
 LABEL_LIKE_NAMES = {*COMMON_NAMES["label"], *COMMON_NAMES["split"]}
 # Position of a column that no name reveals.
 DEFAULT_POSITIONS = {"id": 0, "source": 0, "target": 1}
-# The name of a pandas index as an Arrow column.
-PANDAS_INDEX = "__index_level_0__"
+# How Arrow names the levels of a pandas index as columns.
+INDEX_PREFIX = "__index_level_"
+PANDAS_INDEX = f"{INDEX_PREFIX}0__"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from heatgraph.tables.columns import COMMON_NAMES, ColumnChoice, format_names, is_common_id
+from heatgraph.tables.columns import (
+    COMMON_NAMES,
+    INDEX_PREFIX,
+    ColumnChoice,
+    format_names,
+    is_common_id,
+)
 from heatgraph.tables.input_table import InputTable
 from heatgraph.tables.options import TableOptions
 
@@ -45,7 +51,7 @@ def unused_index(table: InputTable, columns: Mapping[str, ColumnChoice]) -> list
         and name not in used
         and not (id_is_sure and _is_row_number(table, name))
     ]
-    if not unused or not any(name.startswith("__index_level_") for name in unused):
+    if not unused or not any(name.startswith(INDEX_PREFIX) for name in unused):
         return []
     return [
         f"{table.name}: the index of the data frame is not used; the ids are in {choice.name!r}. "

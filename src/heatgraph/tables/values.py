@@ -9,22 +9,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heatgraph.encoding.block import Decimal, Settings
 from heatgraph.encoding.column import first_value as first_value
 from heatgraph.encoding.column import is_numeric as is_numeric
 from heatgraph.encoding.column import is_text as is_text
+from heatgraph.encoding.numbers import decimal_hint, parse_number
 from heatgraph.errors import InputError
 from heatgraph.tables.input_table import InputTable
 
 Array = npt.NDArray[Any]
 
 
-def read_numbers(table: InputTable, name: str) -> Array:
-    """A column as float64 without missing values."""
+def read_numbers(table: InputTable, name: str, decimal: Decimal | None = None) -> Array:
+    """A column as float64 without missing values; numbers in text have this decimal mark."""
     column = table.column(name)
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if is_text(column.type):
-        refuse_text(table, name, column)
+        column = _parse_numbers(table, name, column, decimal)
     if not is_numeric(column.type):
         raise InputError(
             f"{table.name}: column {name!r} must be numeric, and has type {column.type} (such as "
@@ -38,16 +40,22 @@ def read_numbers(table: InputTable, name: str) -> Array:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def refuse_text(table: InputTable, name: str, column: pa.ChunkedArray) -> None:
-    """Refuse a text column that should be numeric, at the first value that is not a number."""
-    texts = column.to_pylist()
-    bad = np.array([text is not None and not is_number(text) for text in texts])
-    if bad.any():
-        row = int(bad.argmax())
+def _parse_numbers(
+    table: InputTable, name: str, column: pa.ChunkedArray, decimal: Decimal | None
+) -> pa.ChunkedArray:
+    """Numbers that are written as text; another text is refused, with what would read it."""
+    settings = Settings(missing="error", decimal=decimal)
+    texts = [text and text.strip() for text in column.to_pylist()]
+    numbers = [parse_number(text, settings) if text else None for text in texts]
+    bad = [row for row, text in enumerate(texts) if text and numbers[row] is None]
+    if bad:
+        distinct = list(dict.fromkeys(str(texts[row]) for row in bad))
+        hint = decimal_hint(distinct) if decimal is None else ""
         raise InputError(
-            f"{table.locate(row)}: column {name!r} has {texts[row]!r} among numbers "
-            f"({bad.sum():,} such in all). Correct it, or leave the column out."
+            f"{table.locate(bad[0])}: column {name!r} has {texts[bad[0]]!r} among numbers "
+            f"({len(bad):,} such in all). {hint}Correct it, or leave the column out."
         )
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
 
 
 def refuse_rows(table: InputTable, bad: pa.ChunkedArray, problem: str, remedy: str) -> None:

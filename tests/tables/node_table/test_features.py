@@ -303,6 +303,45 @@ def test_an_unused_label_is_not_a_feature():
     assert named.graph.feature_names == ["label", "x"]
 
 
+def test_further_columns_named_like_a_label_are_told_in_python():
+    nodes = PAIR | {"label": [0, 1], "split": [None, None], "target": [5, 6], "x": [2, 3]}
+    with pytest.warns(TableWarning, match="named like a label or a split.: target.$") as told:
+        from_tables(nodes, EDGE, label="", split="")
+    assert len(told) == 1
+    with pytest.warns(TableWarning, match="named like a label or a split.: target.$"):
+        from_tables(nodes, EDGE, split="")
+
+
+def test_unnamed_values_are_told_in_python(write_csv):
+    with pytest.warns(TableWarning, match="not used .unnamed.: column_3"):
+        from_tables(write_csv("id,x,\na,1,.5\nb,2,.25\nc,0,1\n"), NONE)
+
+
+@pytest.mark.parametrize(
+    ("value", "mark", "number"),
+    [
+        ("1_000", ".", 1000),
+        ("\uff11\uff15", ".", 15),
+        ("\u0663", ".", 3),
+        ("\u0663\u066b\u0665", ",", 3.5),
+        ("1,5", ",", 1.5),
+    ],
+)
+def test_numbers_in_other_writing_are_told_or_read(write_csv, value, mark, number):
+    nodes = write_csv(f"id;x\na;{value}\nb;7\nc;{value}0\nd;{value}1\n")
+    told = f"nodes.csv: not used .numbers .* to '[{mark}.]'.*: x.$"
+    with pytest.warns(TableWarning, match=told):
+        assert from_tables(nodes, NONE).graph.features is None
+    graph = from_tables(nodes, NONE, decimal=mark).graph
+    assert graph.features[:2].tolist() == [[number], [7]]
+
+
+def test_further_columns_of_a_feature_table_are_told():
+    table = {"node": ["a", "b"], "feature": ["u", "v"], "value": [1, 2], "unit": ["m", "s"]}
+    with pytest.warns(TableWarning, match="features: not used: unit"):
+        from_tables(PAIR, EDGE, features=table)
+
+
 def test_a_column_named_like_a_label_is_not_a_feature():
     nodes = PAIR | {"class": ["u", "v"], "y": [0, 1], "Target": [0, 1], "x": [2, 3]}
     result = read_tables(nodes, EDGE, TableOptions())

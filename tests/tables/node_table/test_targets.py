@@ -131,6 +131,7 @@ def test_a_faulty_column_of_numbers_is_no_column_of_classes(write_csv):
         ([1.5, 2.5], "multilabel", "must be lists or text, and column 'label' has type double"),
         ([1.5, 2.5], "classification", "or predict numbers: the task regression"),
         ([np.inf, 2.5], "regression", "is infinite"),
+        (["1,5", "2,5"], "regression", r"Set decimal \(--decimal\) to ',' to read '1,5' as 1.5."),
     ],
 )
 def test_columns_of_another_type_are_refused(values, task, message):

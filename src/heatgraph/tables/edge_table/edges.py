@@ -18,7 +18,7 @@ from heatgraph.tables.edge_table.directions import Directions, count_directions
 from heatgraph.tables.edge_table.unknown_nodes import read_edge_ends
 from heatgraph.tables.formats.edge_files import open_edge_table
 from heatgraph.tables.input_table import InputTable
-from heatgraph.tables.options import Duplicates, TableOptions
+from heatgraph.tables.options import Decimal, Duplicates, TableOptions
 from heatgraph.tables.unused_columns import unused_edge_columns
 from heatgraph.tables.values import read_numbers, to_numpy
 
@@ -59,7 +59,7 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
     notes += ends.notes
     weight = None
     if columns["weight"].name is not None:
-        weight = read_weights(table, columns["weight"].name)
+        weight = read_weights(table, columns["weight"].name, options.decimal)
         if options.duplicates == "error":
             _check_conflicts(table, ids, source, target, weight)
         if not weight.all():
@@ -97,9 +97,9 @@ def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptio
     return Edges(graph, columns, num_rows, directions, notes, losses)
 
 
-def read_weights(table: InputTable, name: str) -> Array:
+def read_weights(table: InputTable, name: str, decimal: Decimal | None = None) -> Array:
     """Edge weights: finite, >= 0, none missing."""
-    weights = read_numbers(table, name)
+    weights = read_numbers(table, name, decimal)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(bad.argmax())

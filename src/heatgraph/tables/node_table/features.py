@@ -32,6 +32,7 @@ from heatgraph.encoding.numbers import NumberEncoding
 from heatgraph.encoding.vectors import VectorEncoding
 from heatgraph.errors import InputError
 from heatgraph.tables.columns import (
+    INDEX_PREFIX,
     LABEL_LIKE_NAMES,
     ColumnChoice,
     find_column,
@@ -50,6 +51,7 @@ Array = npt.NDArray[Any]
 
 # Why a column is left out that would leak the label.
 LABEL_LIKE = "named like a label or a split"
+UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _fit_columns(
         free = [name for name in nodes.column_names if name not in in_use]
         for name in free:
             if name in nodes.unnamed:
-                left_out[name] = "unnamed"
+                left_out[name] = UNNAMED
             elif name.lower() in LABEL_LIKE_NAMES:
                 left_out[name] = LABEL_LIKE
         names = [name for name in free if name not in left_out]
@@ -205,12 +207,9 @@ def _fit_columns(
         )
     left_out |= failed
     uses = [ColumnUse(name, LEFT_OUT, reason) for name, reason in left_out.items()]
-    notes = _left_out_notes(nodes, left_out)
-    # Whoever says that there is no label need not be warned of a column called so, and the index of
-    # a data frame has a warning of its own.
-    quiet = ["unnamed", *[LABEL_LIKE] * ("" in (options.label, options.split))]
-    remarks = [note for note in notes if any(f"({reason})" in note for reason in quiet)]
-    notes = [note for note in notes if note not in remarks]
+    expected = _expected_losses(nodes, left_out, options)
+    remarks = _left_out_notes(nodes, {n: why for n, why in left_out.items() if n in expected})
+    notes = _left_out_notes(nodes, {n: why for n, why in left_out.items() if n not in expected})
     if encoder is None:
         return Features(uses=uses, notes=notes, remarks=remarks)
     encoder, encoded = encoder.with_storage(columns)
@@ -280,6 +279,26 @@ def _encoded_uses(encoder: FeatureEncoder) -> list[ColumnUse]:
     ]
 
 
+def _expected_losses(
+    nodes: InputTable, left_out: dict[str, str], options: TableOptions
+) -> set[str]:
+    """Columns that a user need not be warned of: row numbers, and the label that is not wanted.
+
+    The index of a data frame has a warning of its own.
+    """
+    expected = {
+        name
+        for name, reason in left_out.items()
+        if reason == UNNAMED
+        and (name.startswith(INDEX_PREFIX) or pa.types.is_integer(nodes.column(name).type))
+    }
+    label_like = [name for name, reason in left_out.items() if reason == LABEL_LIKE]
+    for purpose in ("label", "split"):
+        if getattr(options, purpose) == "":
+            expected.add(find_column(purpose, None, label_like, nodes.name).name or "")
+    return expected
+
+
 def _left_out_notes(nodes: InputTable, left_out: dict[str, str]) -> list[str]:
     """A note for each reason, with the columns that were left out for it."""
     by_reason: dict[str, list[str]] = {}
@@ -317,7 +336,7 @@ def _join(columns: Features, table: Features) -> Features:
         f"{columns.origin}; {table.origin}",
         columns.encoder,
         columns.uses + table.uses,
-        columns.notes,
+        columns.notes + table.notes,
         columns.remarks + table.remarks,
     )
 
@@ -436,11 +455,13 @@ def _read_feature_table(
     if value is None:
         values = np.ones(len(rows), dtype=np.float32)
     else:
-        numbers = _check_float32(table, value, read_numbers(table, value))
+        numbers = _check_float32(table, value, read_numbers(table, value, options.decimal))
         values = numbers.astype(np.float32)
     names = options.model_features
     if names is None:
         names = pc.unique(features).to_pylist()
+    unused = [name for name in table.column_names if name not in (node, feature, value)]
+    losses = [f"{table.name}: not used: {format_names(unused)}"] * bool(unused)
     notes = []
     columns = find_ids(features, pa.chunked_array([names]))
     if columns.null_count:
@@ -458,4 +479,4 @@ def _read_feature_table(
         notes.append(f"{table.name}: {len(values) - X.nnz:,} repeated entries were summed")
     use = ColumnUse(table.name, "feature table", "a row per node and feature", len(names))
     origin = f"{table.name} ({node}, {feature}, {value or 'all 1'})"
-    return Features(X, names, origin, uses=[use], remarks=notes)
+    return Features(X, names, origin, uses=[use], notes=losses, remarks=notes)

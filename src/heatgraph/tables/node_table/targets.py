@@ -209,10 +209,11 @@ def _read_numbers(table: InputTable, name: str, column: pa.ChunkedArray) -> Arra
             else:
                 bad.append(row)
         if bad:
+            hint = decimal_hint([texts[row] for row in bad])
             raise InputError(
                 f"{table.locate(bad[0])}: column {name!r} has {texts[bad[0]]!r} among numbers "
-                f"({len(bad):,} such in all). Correct it, or leave it blank where the number is "
-                "unknown; classes are read with the task classification."
+                f"({len(bad):,} such in all). {hint}Correct it, or leave it blank where the number "
+                "is unknown; classes are read with the task classification."
             )
     elif is_numeric(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
