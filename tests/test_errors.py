@@ -9,6 +9,7 @@ from heatgraph.errors import HeatgraphError, HeatgraphWarning, warn
 BUILT_INS = {
     "InputError": ValueError,
     "FileFormatError": ValueError,
+    "FileInUseError": BlockingIOError,
     "MemoryBudgetError": MemoryError,
     "DownloadError": OSError,
     "MissingExtraError": ImportError,

@@ -114,7 +114,8 @@ def diffuse(
         Where to write the result. An array, which may be a memory map, must have the shape and
         `dtype` of the result. A path names a ``.npy`` file, which is returned as a read-only memory
         map. Its panels are written to a folder beside it as they finish, so that after a kill the
-        same call resumes, with the same bits in the end.
+        same call resumes, with the same bits in the end. A second call with the same path at the
+        same time raises FileInUseError.
     progress : callable, optional
         Called as ``progress(done, total)`` after each product, from any thread, one at a time.
 
@@ -283,11 +284,11 @@ class _Diffusion:
         """Write a file, resuming an unfinished run, and return its memory map (M, R, d)."""
         plan, request = self.plan, self.request
         axis = 1 if plan.side == "rows" else 2
-        checkpoint = Checkpoint(
+        with Checkpoint(
             path, self._fingerprint(), self.shape, request.dtype, axis, plan.panels
-        )
-        self._run_panels(checkpoint.missing, lambda panel: None, checkpoint.save, progress)
-        result = checkpoint.finish()
+        ) as checkpoint:
+            self._run_panels(checkpoint.missing, lambda panel: None, checkpoint.save, progress)
+            result = checkpoint.finish()
         warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, result)
         return result
 

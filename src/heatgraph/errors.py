@@ -20,6 +20,10 @@ class FileFormatError(HeatgraphError, ValueError):
     """A file is incomplete, damaged or of another format: get it again, or name another file."""
 
 
+class FileInUseError(HeatgraphError, BlockingIOError):
+    """Another process writes the same file: wait until it has ended, or name another file."""
+
+
 class MemoryBudgetError(HeatgraphError, MemoryError):
     """A computation exceeds the memory budget: raise the budget or reduce the work."""
 
@@ -62,6 +66,10 @@ class OneClassWarning(HeatgraphWarning):
 
 class FeatureNamesWarning(HeatgraphWarning):
     """A model has no names of features, so those of a graph are taken by position."""
+
+
+class UnlockedFileWarning(HeatgraphWarning):
+    """A file system has no locks: make sure that no two processes write the same file."""
 
 
 class ShiftWarning(HeatgraphWarning):

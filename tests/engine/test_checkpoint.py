@@ -1,5 +1,6 @@
 import os
 import signal
+import subprocess
 import sys
 import time
 import tracemalloc
@@ -14,7 +15,14 @@ from processes import start
 from heatgraph import Graph, Heat, diffuse, diffuse_many, plan
 from heatgraph._engine import checkpoint, reordering
 from heatgraph._engine.panels import PanelDiffusion
-from heatgraph.errors import CollapseWarning, InputError
+from heatgraph._io import file_lock
+from heatgraph.errors import (
+    CollapseWarning,
+    FileFormatError,
+    FileInUseError,
+    InputError,
+    UnlockedFileWarning,
+)
 
 BUDGET = 400_000
 
@@ -231,12 +239,12 @@ class TestResuming:
     ):
         path = tmp_path / "X.npy"
 
-        def killed(folder):
-            next(folder.glob("*.safetensors")).unlink()
+        def killed(self):
+            next(self.folder.glob("*.safetensors")).unlink()
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(checkpoint.shutil, "rmtree", killed)
+            patch.setattr(checkpoint.Checkpoint, "_delete_files", killed)
             with pytest.raises(KeyboardInterrupt):
                 diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
         with pytest.raises(InputError, match="panels of another diffusion"):
@@ -250,6 +258,8 @@ class TestResuming:
             stopped_after(patch, 0)
             with pytest.raises(KeyboardInterrupt):
                 diffuse(graph, 3.0, out=path)
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "X.npy.unfinished").mkdir()
         assert_array_equal(diffuse(graph, 4.0, out=path), diffuse(graph, 4.0))
 
     def test_a_permutation_cached_meanwhile_changes_nothing(self, tmp_path, monkeypatch):
@@ -281,12 +291,122 @@ class TestResuming:
         assert_array_equal(diffuse(graph, 3.0, out=path, memory_budget=BUDGET), diffuse(graph, 3.0))
 
 
-JOB = """
+class TestOneProcessAtATime:
+    @pytest.mark.parametrize("T", [3.0, 4.0])
+    def test_a_second_call_is_refused_and_the_first_is_not_disturbed(self, graph, tmp_path, T):
+        path, refused = tmp_path / "X.npy", []
+
+        def call_again(done, total):
+            if not refused:
+                with pytest.raises(FileInUseError, match=f"process {os.getpid()} on .*another"):
+                    diffuse(graph, T, out=path)
+                refused.append(done)
+
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET, progress=call_again)
+        assert refused
+        assert_array_equal(written, diffuse(graph, 3.0))
+        assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+
+    @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+    @pytest.mark.signals
+    def test_the_lock_ends_with_its_owner(self, graph, tmp_path):
+        path = tmp_path / "X.npy"
+        stopped = "progress=lambda *_: (print('ready', flush=True), input())"
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with start([sys.executable, "-c", job(path, 3.0, BUDGET, stopped)], **options) as process:
+            process.stdout.readline()
+            with pytest.raises(FileInUseError, match=f"process {process.pid} on"):
+                diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+            process.send_signal(signal.SIGKILL)
+        written = diffuse(graph, 3.0, out=path, memory_budget=BUDGET)
+        assert_array_equal(written, diffuse(graph, 3.0))
+        assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("times", [(3.0, 3.0), (3.0, 4.0)])
+    def test_processes_that_race(self, graph, tmp_path, times):
+        """Each gives the right result or says that another is writing; none mixes them."""
+        path, rounds, wanted = tmp_path / "X.npy", 30, {T: diffuse(graph, T) for T in times}
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        processes = [
+            subprocess.Popen([sys.executable, "-c", rounds_of(path, T)], **options) for T in times
+        ]
+        try:
+            for process in processes:
+                process.stdout.readline()
+            for _ in range(rounds):
+                for process in processes:
+                    process.stdin.write("go\n")
+                    process.stdin.flush()
+                answers = [process.stdout.readline().strip() for process in processes]
+                assert set(answers) <= {"done", "FileInUseError"}
+                done = [T for T, answer in zip(times, answers, strict=True) if answer == "done"]
+                assert done
+                assert any(np.array_equal(np.load(path), wanted[T]) for T in done)
+                assert [entry.name for entry in tmp_path.iterdir()] == ["X.npy"]
+                path.unlink()
+        finally:
+            for process in processes:
+                process.communicate()
+
+    @pytest.mark.filterwarnings("ignore::heatgraph.errors.UnlockedFileWarning")
+    def test_without_locks_panels_of_another_diffusion_are_not_assembled(
+        self, tmp_path, monkeypatch
+    ):
+        def refuse(descriptor):
+            raise OSError(37, "No locks available")
+
+        monkeypatch.setattr(file_lock, "_lock", refuse)
+        path, panels = tmp_path / "X.npy", [slice(0, 2), slice(2, 4)]
+        options = ((1, 3, 4), np.dtype(np.float32), 2, panels)
+        values = np.ones((1, 3, 2), dtype=np.float32)
+        with (
+            checkpoint.Checkpoint(path, "first", *options) as first,
+            checkpoint.Checkpoint(path, "second", *options) as second,
+        ):
+            for panel in panels:
+                first.save(panel, values)
+            second.save(panels[1], values)
+            with pytest.raises(FileFormatError, match="2-4.safetensors was replaced by a panel of"):
+                first.finish()
+        assert not path.exists()
+
+    def test_without_locks_the_caller_is_warned(self, graph, tmp_path, monkeypatch):
+        def refuse(descriptor):
+            raise OSError(37, "No locks available")
+
+        monkeypatch.setattr(file_lock, "_lock", refuse)
+        with pytest.warns(UnlockedFileWarning, match="X.npy: its file system has no locks"):
+            diffuse(graph, 3.0, out=tmp_path / "X.npy")
+
+
+HERE = os.path.dirname(__file__)
+IMPORTS = f"""
 import sys, numpy as np
-sys.path[:0] = {folders!r}
+sys.path[:0] = {[HERE, os.path.dirname(HERE)]!r}
 from test_checkpoint import BUDGET, make
 from heatgraph import diffuse
-diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
+"""
+
+
+def job(path, T, budget, options="", n=2000):
+    """Code that diffuses to a path."""
+    call = f"diffuse(make(n={n}), {T}, out={str(path)!r}, memory_budget={budget}, {options})"
+    return f"{IMPORTS}{call}\n"
+
+
+def rounds_of(path, T):
+    """Code that diffuses to a path once for every line of its standard input."""
+    return f"""{IMPORTS}
+graph = make()
+diffuse(graph, 1.0)  # compiles
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        diffuse(graph, {T}, out={str(path)!r}, memory_budget=BUDGET)
+        print("done", flush=True)
+    except Exception as error:
+        print(type(error).__name__, flush=True)
 """
 
 
@@ -296,8 +416,7 @@ diffuse(make(n=20_000), 30.0, out={path!r}, memory_budget=10 * BUDGET)
 def test_kill_9_at_any_moment(tmp_path):
     graph, path = make(n=20_000), tmp_path / "X.npy"
     folder = tmp_path / "X.npy.unfinished"
-    here = os.path.dirname(__file__)
-    code = JOB.format(folders=[here, os.path.dirname(here)], path=str(path))
+    code = job(path, 30.0, 10 * BUDGET, n=20_000)
     random = np.random.default_rng(0)
     for kill in range(3):
         process = start([sys.executable, "-c", code])

@@ -5,14 +5,19 @@ with a checksum and written atomically. Each carries a fingerprint of the graph,
 settings and the panels. The same call, made again, computes only the panels that are missing or
 damaged, and refuses panels with another fingerprint. At the end the panels are concatenated into
 ``X_T.npy``, and the folder is deleted.
+
+One process at a time has the folder, by a lock in it that ends with its owner; another that asks
+for the same path gets FileInUseError. Fingerprints are checked again as panels are concatenated, in
+case the file system has no locks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,18 +25,23 @@ import numpy.typing as npt
 
 from heatgraph._arguments import memory_owners
 from heatgraph._io.atomic_files import atomic_write
+from heatgraph._io.file_lock import FileLock
 from heatgraph._io.tensor_file import map_tensors, write_tensors
 from heatgraph.errors import FileFormatError, InputError
 
 Array = npt.NDArray[Any]
 
 KIND = "panel of a diffusion"
+LOCK_FILE = "lock"
 # Bytes concatenated at a time.
 BLOCK_BYTES = 1 << 22
 
 
 class Checkpoint:
-    """The finished panels of a result (M, R, d), cut along `axis`: 1 (rows) or 2 (features)."""
+    """The finished panels of a result (M, R, d), cut along `axis`: 1 (rows) or 2 (features).
+
+    A context manager that holds the lock of the folder.
+    """
 
     def __init__(
         self,
@@ -45,8 +55,23 @@ class Checkpoint:
         self.path, self.fingerprint = Path(path), fingerprint
         self.folder = self.path.with_name(self.path.name + ".unfinished")
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
-        self.folder.mkdir(exist_ok=True)
-        self._check_panels()
+        self._lock = FileLock(self.folder / LOCK_FILE, self.path)
+        try:
+            self._check_panels()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._unlock()
 
     @property
     def missing(self) -> list[slice]:
@@ -72,8 +97,9 @@ class Checkpoint:
                 file.write(np.ascontiguousarray(block).data)
             del block
         os.replace(whole, self.path)
-        shutil.rmtree(self.folder)
         result: Array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        self._delete_files()
+        self._unlock()
         return result.reshape(self.shape)
 
     def _check_panels(self) -> None:
@@ -94,7 +120,7 @@ class Checkpoint:
     def _blocks(self) -> Iterator[Array]:
         """The rows of the result in order, in blocks of about `BLOCK_BYTES`."""
         M, R, d = self.shape
-        parts = [map_tensors(self._file(panel), KIND)[1]["values"] for panel in self.panels]
+        parts = [self._read(panel) for panel in self.panels]
         rows = max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize))
         yield np.empty(0, dtype=self.dtype)
         for m in range(M):
@@ -103,6 +129,28 @@ class Checkpoint:
             else:
                 for start in range(0, R, rows):
                     yield np.concatenate([part[m, start : start + rows] for part in parts], axis=1)
+
+    def _read(self, panel: slice) -> Array:
+        """Map a panel of this diffusion; its owner may have changed if the system has no locks."""
+        file = self._file(panel)
+        content, tensors = map_tensors(file, KIND)
+        if content.get("fingerprint") != self.fingerprint:
+            raise FileFormatError(
+                f"{file} was replaced by a panel of another diffusion while this one ran. Run one "
+                "at a time, or give each another path; delete the folder and start over."
+            )
+        return tensors["values"]
+
+    def _delete_files(self) -> None:
+        for entry in self.folder.iterdir():
+            if entry.name != LOCK_FILE and not entry.is_dir():
+                entry.unlink()
+
+    def _unlock(self) -> None:
+        self._lock.release()
+        # Not empty if panels remain, or if another process has locked it since.
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def _file(self, panel: slice) -> Path:
         return self.folder / f"{panel.start}-{panel.stop}.safetensors"

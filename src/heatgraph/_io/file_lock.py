@@ -1,0 +1,182 @@
+"""Exclusive locks on files, which end with the process that holds them: at a kill or a crash too.
+
+The system keeps the lock (``flock``, or a byte-range lock on Windows), so that no lock is left by
+a process that is gone. A lock belongs to an open file: two threads exclude each other as two
+processes do, and a child process does not inherit it.
+
+Network file systems pass locks on to their server (NFS, SMB, Lustre with ``flock``), refuse them,
+which gives an `UnlockedFileWarning`, or are mounted with locks that other hosts do not see (NFS
+with ``local_lock``, Lustre with ``localflock``), which no program can notice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import time
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from heatgraph.errors import FileInUseError, UnlockedFileWarning, warn
+
+# Seconds between two attempts to take a lock.
+RETRY_INTERVAL = 0.01
+
+
+class FileLock:
+    """The right to write `target`, held from here to `release` or to the end of the process.
+
+    Parameters
+    ----------
+    path
+        The lock file. It is made, with its folder, and deleted by `release`; its text tells others
+        who holds the lock.
+    target
+        What the lock protects, for messages.
+    timeout
+        Seconds to wait for another owner, before FileInUseError is raised.
+    """
+
+    def __init__(self, path: Path, target: Path, timeout: float = 0.0) -> None:
+        self.path, self.target = path, target
+        self._file: BinaryIO | None = None
+        deadline = time.monotonic() + timeout
+        while (file := self._attempt()) is None:
+            if time.monotonic() >= deadline:
+                raise FileInUseError(
+                    f"{target} is being written by {_owner(path)}. Wait until that has ended, or "
+                    "name another file."
+                )
+            time.sleep(RETRY_INTERVAL)
+        self._file = file
+        _held.add(self)
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()}".encode())
+        file.flush()
+
+    def release(self) -> None:
+        """Delete the lock file and end the lock, once."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        if sys.platform == "win32":
+            # An open file cannot be deleted here, so that the lock file of a new owner is safe.
+            file.close()
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+        else:
+            # Deleted before the lock ends: those who have opened it see that it is gone.
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            file.close()
+
+    def __enter__(self) -> FileLock:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def _attempt(self) -> BinaryIO | None:
+        """The locked file; None if another has it, or deleted it while this one opened it."""
+        try:
+            self.path.parent.mkdir(exist_ok=True)  # its last owner may have deleted it
+            file: BinaryIO = self.path.open("ab+")
+        except FileNotFoundError:
+            if self.path.parent.parent.is_dir():
+                return None
+            raise
+        ours = False
+        try:
+            ours = self._lock_or_warn(file) and is_at(file, self.path)
+        finally:
+            if not ours:
+                file.close()
+        return file if ours else None
+
+    def _lock_or_warn(self, file: BinaryIO) -> bool:
+        try:
+            return try_lock(file)
+        except OSError as error:
+            warn(
+                f"{self.target}: its file system has no locks ({error.strerror}). Make sure that "
+                "no other process writes it at the same time.",
+                UnlockedFileWarning,
+            )
+            return True
+
+    def _close_in_child(self) -> None:
+        """Leave the lock to the parent after a fork."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+def try_lock(file: BinaryIO) -> bool:
+    """Lock an open file until it is closed; False if another has the lock.
+
+    A file system without locks raises OSError.
+    """
+    try:
+        _lock(file.fileno())
+    except (BlockingIOError, PermissionError):  # the latter on Windows
+        return False
+    return True
+
+
+def is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether `path` is this open file, neither deleted nor replaced."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Locked bytes cannot be read by others: take one far behind the text of any file.
+    _LOCKED_BYTE = (1 << 31) - 2
+
+    def _lock(descriptor: int) -> None:
+        position = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(descriptor, position, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _owner(path: Path) -> str:
+    """Who holds a lock, by the text of its file."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")[:200]
+    except OSError:
+        text = ""
+    return text or "another process"
+
+
+_held: weakref.WeakSet[FileLock] = weakref.WeakSet()
+
+
+def _close_all_in_child() -> None:
+    for lock in list(_held):
+        lock._close_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all_in_child)
