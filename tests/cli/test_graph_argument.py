@@ -7,6 +7,8 @@ import pytest
 from graph_files import write_geom_gcn, write_twitch
 from table_files import assert_error, read_rows
 
+import heatgraph as hg
+
 FIT = ("--T", "2", "--weight-decay", "1e-3", "--extensions", "none")
 
 
@@ -101,3 +103,21 @@ def test_options_of_tables(folder, run):
 
 def test_a_data_set_without_labels_for_a_model(model, run):
     assert_error(run("evaluate", "model", "nodes.csv", "edges.csv", "--label", ""), "labels are")
+
+
+def test_a_saved_graph(folder, model, run):
+    hg.from_tables("nodes.csv", "edges.csv").graph.save("graph.heatgraph")
+    done = run("info", "graph.heatgraph")
+    assert (done.code, done.err) == (0, "")
+    assert "Read graph.heatgraph in" in done.out
+    assert "features 6 of graph.heatgraph" in done.words
+    assert run("predict", "model", "graph.heatgraph", "-o", "p.csv").code == 0
+    assert run("predict", "model", "nodes.csv", "edges.csv", "-o", "q.csv").code == 0
+    assert read_rows(folder / "p.csv") == read_rows(folder / "q.csv")
+    assert_error(run("fit", "graph.heatgraph"), "labels are needed to learn from")
+    assert_error(
+        run("info", "graph.heatgraph", "--id", "name"), "graph.heatgraph is not read from tables"
+    )
+    assert_error(run("info", "model"), "model holds a DGCClassifier; expected a graph")
+    (folder / "graph.heatgraph").write_bytes((folder / "graph.heatgraph").read_bytes()[:-1])
+    assert_error(run("info", "graph.heatgraph"), "graph.heatgraph is incomplete or damaged")

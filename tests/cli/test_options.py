@@ -57,7 +57,9 @@ def test_every_option_of_the_reader_is_an_option_of_a_command():
     assert given == options
 
 
-@pytest.mark.parametrize("name", ["fit", "predict", "tune", "explain", "info", "datasets", "demo"])
+@pytest.mark.parametrize(
+    "name", ["fit", "predict", "tune", "explain", "diffuse", "info", "datasets", "demo"]
+)
 def test_every_command_has_help(run, name):
     done = run(name, "-h")
     assert done.code == 0
@@ -99,6 +101,18 @@ WRONG_USE = {
     "reasons of new nodes": (
         ("predict", "m", *FIT[1:3], "-o", "p.csv", "--new", "--explain-top", "3"),
         "leave out --new",
+    ),
+    "diffuse without T": (("diffuse", "karate", "-o", "x.npy"), "--T"),
+    "a negative time": (("diffuse", "karate", "--T", "-1", "-o", "x.npy"), "--T"),
+    "diffuse without output": (("diffuse", "karate", "--T", "1"), "--output is missing"),
+    "diffuse to a table": (("diffuse", "karate", "--T", "1", "-o", "x.csv"), "such as x_t.npy"),
+    "steps without their number": (
+        ("diffuse", "karate", "--T", "1", "--scheme", "rk4", "-o", "x.npy"),
+        "needs a number of steps, --K",
+    ),
+    "an unknown precision": (
+        ("diffuse", "karate", "--T", "1", "--dtype", "float16", "-o", "x.npy"),
+        "'float16' is not one of 'float32', 'float64'",
     ),
     "a misspelt experiment": (("paper", "tabel2"), "Did you mean 'table2'?"),
     "a misspelt data set": (("compare", "citesser"), "Did you mean 'citeseer'?"),

@@ -14,6 +14,7 @@ from heatgraph._io import tensor_file
 from heatgraph._io.tensor_file import (
     CACHE_LINE_ALIGNMENT,
     ITEM_ALIGNMENT,
+    is_tensor_file,
     map_tensors,
     read_tensors,
     tensors_to_bytes,
@@ -297,3 +298,12 @@ def test_the_kind_of_a_file(tmp_path):
     header = b'{"a":{}}'
     path.write_bytes(len(header).to_bytes(8, "little") + header)
     assert read_kind(path) == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"id,label", b"id,label,{", b'{"nodes": []}', b"PAR1"])
+def test_files_of_other_formats_are_told_apart(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert not is_tensor_file(path)
+    write_tensors(path, "thing", {}, {"a": np.zeros(3)})
+    assert is_tensor_file(path)

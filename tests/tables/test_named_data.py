@@ -42,7 +42,9 @@ def test_the_first_of_several_splits_is_told():
      ({"directed": "sum"}, "--directed"), ({"label": "y"}, "--label")],
 )  # fmt: skip
 def test_options_of_tables_are_refused(options, flag):
-    with pytest.raises(InputError, match=f"{flag} is about tables, and karate is a data set."):
+    with pytest.raises(
+        InputError, match=f"{flag} is about tables, and karate is not read from tables."
+    ):
         dataset_result(load_dataset("karate"), TableOptions(**options))
 
 

@@ -53,7 +53,7 @@ class Checkpoint:
         panels: Sequence[slice],
     ) -> None:
         self.path, self.fingerprint = Path(path), fingerprint
-        self.folder = self.path.with_name(self.path.name + ".unfinished")
+        self.folder = _folder(self.path)
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
         self._lock = FileLock(self.folder / LOCK_FILE, self.path)
         try:
@@ -153,7 +153,21 @@ class Checkpoint:
             self.folder.rmdir()
 
     def _file(self, panel: slice) -> Path:
-        return self.folder / f"{panel.start}-{panel.stop}.safetensors"
+        return self.folder / _file_name(panel)
+
+
+def count_finished(path: str | Path, panels: Sequence[slice]) -> int:
+    """Panels that an unfinished run left on disk; `Checkpoint` decides whether they are usable."""
+    folder = _folder(Path(path))
+    return sum((folder / _file_name(panel)).exists() for panel in panels)
+
+
+def _folder(path: Path) -> Path:
+    return path.with_name(path.name + ".unfinished")
+
+
+def _file_name(panel: slice) -> str:
+    return f"{panel.start}-{panel.stop}.safetensors"
 
 
 def check_path(path: str | Path, features: Any) -> None:

@@ -114,6 +114,13 @@ def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Arra
     return file.getvalue()
 
 
+def is_tensor_file(path: str | Path) -> bool:
+    """Whether a file begins like one in the safetensors format; the rest may be damaged."""
+    with Path(path).open("rb") as file:
+        start = file.read(9)
+    return int.from_bytes(start[:8], "little") <= MAX_HEADER_BYTES and start[8:] == b"{"
+
+
 def read_kind(path: str | Path, noun: str = "model") -> str:
     """The kind that a file declares; "" if heatgraph did not write it.
 

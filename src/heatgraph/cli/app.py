@@ -11,6 +11,7 @@ from heatgraph.cli import (
     compare,
     datasets,
     demo,
+    diffuse,
     evaluate,
     explain,
     fit,
@@ -59,6 +60,7 @@ app.command("predict", cls=Command)(predict.predict)
 app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("tune", cls=Command)(tune.tune)
 app.command("explain", cls=Command)(explain.explain)
+app.command("diffuse", cls=Command)(diffuse.diffuse)
 app.command("info", cls=Command)(info.info)
 app.command("datasets", cls=Command)(datasets.datasets)
 app.command("demo", cls=Command)(demo.demo)

@@ -1,4 +1,4 @@
-"""What a command's arguments name: two tables, a graph file, a folder, or a data set by name."""
+"""What a command's arguments name: two tables, a file or folder of a graph, or a data set."""
 
 from __future__ import annotations
 
@@ -74,8 +74,12 @@ def _data_set(name: str, data: Path | None) -> GraphArgument:
 
 def _one_file(path: Path) -> GraphArgument:
     """A file that holds nodes and edges."""
+    from heatgraph._io.tensor_file import is_tensor_file
     from heatgraph.tables.formats.file_formats import GRAPH_FORMATS, detect_format, read_start
     from heatgraph.tables.graph_folders import planetoid_graph
+
+    if is_tensor_file(path):
+        return _saved_graph(path)
 
     planetoid = planetoid_graph(path)
     if planetoid is not None:
@@ -83,11 +87,22 @@ def _one_file(path: Path) -> GraphArgument:
         return GraphArgument(f"{path.parent}/ind.{name}.*", name, planetoid.files, planetoid.read)
     if detect_format(path, read_start(path)) not in GRAPH_FORMATS:
         raise typer.BadParameter(
-            f"{path} is one file. For tables, name both: NODES EDGES. A single file may be "
-            "GraphML, GEXF or a graph in JSON."
+            f"{path} is one file. For tables, name both: NODES EDGES. A single file may be a "
+            "graph that `Graph.save` wrote, GraphML, GEXF or a graph in JSON."
         )
     both = _two_tables(path, path)
     return GraphArgument(str(path), both.name, [path], both.read)
+
+
+def _saved_graph(path: Path) -> GraphArgument:
+    def read(options: TableOptions) -> ReadResult:
+        from heatgraph.datasets.dataset import Dataset
+        from heatgraph.graph import Graph
+        from heatgraph.tables.named_data import dataset_result
+
+        return dataset_result(Dataset(path.name, Graph.load(path)), options)
+
+    return GraphArgument(str(path), _stem(path), [path], read)
 
 
 def _unknown_name(graph: str, path: Path, names: list[str]) -> str:

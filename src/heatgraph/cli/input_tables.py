@@ -21,16 +21,24 @@ MAX_COLUMNS_SUGGESTED = 5
 
 
 def read_and_report(
-    reporter: Reporter, graph: GraphArgument, options: TableOptions
+    reporter: Reporter,
+    graph: GraphArgument,
+    options: TableOptions,
+    without_features: str = "labels alone diffuse",
 ) -> tuple[ReadResult, dict[str, Any]]:
-    """Read a graph and print a summary of it, which is returned too."""
+    """Read a graph and print a summary of it, which is returned too.
+
+    `without_features` says what follows if there are none.
+    """
     from heatgraph.report.summary import read_summary
 
     before = reporter.seconds
     with reporter.progress(f"reading {graph.title}"):
         result = graph.read(options)
     summary = read_summary(result) | {"seconds": reporter.seconds - before}
-    reporter.table(_rows(summary), f"Read {graph.title} in {summary['seconds']:.1f} s")
+    reporter.table(
+        _rows(summary, without_features), f"Read {graph.title} in {summary['seconds']:.1f} s"
+    )
     for note in result.notes:
         reporter.print(f"  {note}")
     return result, summary
@@ -84,7 +92,7 @@ def _suggest_labels(result: ReadResult) -> str:
     return f" Columns of few values are: {names}." if names else ""
 
 
-def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
+def _rows(summary: dict[str, Any], without_features: str) -> list[tuple[str, ...]]:
     columns = {
         purpose: entry["column"] + " (detected)" * entry["guessed"]
         for purpose, entry in summary["columns"].items()
@@ -110,7 +118,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         (
             "features",
             f"{summary['features']:,}",
-            summary["features_from"] or "none: labels alone diffuse",
+            summary["features_from"] or f"none: {without_features}",
         ),
         *column_use_rows(summary["column_uses"]),
     ]

@@ -42,6 +42,18 @@ def check_scheme(name: str | None) -> str | None:
     return _check_choice(name, tuple(SCHEMES))
 
 
+def check_steps(scheme: str | None, K: int | None) -> None:
+    """Refuse steps for a scheme without any, and a scheme of steps without their number."""
+    if scheme is None:
+        return
+    from heatgraph.schemes import SCHEMES
+
+    if K is not None and not SCHEMES[scheme].takes_K:
+        raise typer.BadParameter(f"--scheme {scheme} takes no --K: it has no steps.")
+    if K is None and SCHEMES[scheme].takes_K:
+        raise typer.BadParameter(f"--scheme {scheme} needs a number of steps, --K.")
+
+
 _COLUMNS = "Columns (found by name if not given; '' for none)"
 MACHINE = "Machine and output"
 SCORES = ("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")
@@ -91,6 +103,37 @@ def _parse_memory(value: str) -> str:
     return value
 
 
+def steps_option(panel: str) -> Any:
+    """The option --K, in a group of the help."""
+    return typer.Option(
+        "--K",
+        min=0,
+        metavar="N",
+        help="Number of steps; by default infinitely many, the heat kernel.",
+        rich_help_panel=panel,
+    )
+
+
+def scheme_option(panel: str) -> Any:
+    """The option --scheme, in a group of the help."""
+    return typer.Option(
+        "--scheme",
+        metavar="NAME",
+        callback=check_scheme,
+        help="Integrator: heat, euler (the default with --K) or rk4.",
+        rich_help_panel=panel,
+    )
+
+
+def self_loops_option(panel: str) -> Any:
+    """The option --self-loops, in a group of the help."""
+    return typer.Option(
+        "--self-loops/--no-self-loops",
+        help="Add an edge from every node to itself (the default), or none.",
+        rich_help_panel=panel,
+    )
+
+
 GraphOrNodes = Annotated[
     str,
     typer.Argument(
@@ -122,34 +165,9 @@ T = Annotated[
         rich_help_panel=SETTINGS,
     ),
 ]
-K = Annotated[
-    int | None,
-    typer.Option(
-        "--K",
-        min=0,
-        metavar="N",
-        help="Number of steps; by default infinitely many, the heat kernel.",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Scheme = Annotated[
-    str | None,
-    typer.Option(
-        "--scheme",
-        metavar="NAME",
-        callback=check_scheme,
-        help="Integrator: heat, euler (the default with --K) or rk4.",
-        rich_help_panel=SETTINGS,
-    ),
-]
-SelfLoops = Annotated[
-    bool,
-    typer.Option(
-        "--self-loops/--no-self-loops",
-        help="Add an edge from every node to itself (the default), or none.",
-        rich_help_panel=SETTINGS,
-    ),
-]
+K = Annotated[int | None, steps_option(SETTINGS)]
+Scheme = Annotated[str | None, scheme_option(SETTINGS)]
+SelfLoops = Annotated[bool, self_loops_option(SETTINGS)]
 Scaling = Annotated[
     str,
     typer.Option(
@@ -230,6 +248,7 @@ Memory = Annotated[
     str | None,
     typer.Option(
         "--memory",
+        "--memory-budget",
         metavar="SIZE",
         help="Memory budget, such as 4GB; by default all memory.",
         parser=_parse_memory,
@@ -400,13 +419,7 @@ class ModelOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of the classifier; options that contradict each other are refused."""
-        if self.scheme is not None:
-            from heatgraph.schemes import SCHEMES
-
-            if self.K is not None and not SCHEMES[self.scheme].takes_K:
-                raise typer.BadParameter(f"--scheme {self.scheme} takes no --K: it has no steps.")
-            if self.K is None and SCHEMES[self.scheme].takes_K:
-                raise typer.BadParameter(f"--scheme {self.scheme} needs a number of steps, --K.")
+        check_steps(self.scheme, self.K)
         return {
             "T": parse_candidates(self.T, "--T"),
             "K": self.K,

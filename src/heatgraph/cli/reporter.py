@@ -3,7 +3,7 @@
 The report is as wide as the terminal, up to `MAX_WIDTH` columns, and 80 columns wide elsewhere.
 Warnings are wrapped on a terminal only, so that each is one line of a log. If standard output is
 taken by a table (``-o -``), the report goes to standard error. Progress is a bar on a terminal;
-elsewhere, a fit prints a line now and then.
+elsewhere, long work prints a line now and then.
 """
 
 from __future__ import annotations
@@ -139,22 +139,28 @@ class Reporter:
             yield update
 
     @contextmanager
-    def fit_progress(self) -> Iterator[Callable[[FitProgress], None]]:
-        """Show how far a fit has come; yields a callback for ``fit(progress=...)``."""
+    def long_progress(self, task: str) -> Iterator[Callable[[str, int, int], None]]:
+        """Like `progress`, and prints a line now and then where standard error is no terminal."""
         # Not between a JSON report and its reader.
         is_report = self.as_json and self.stream is sys.stderr
         prints_lines = not (self.quiet or is_report or sys.stderr.isatty())
         last = self.seconds
-        with self.progress("fitting") as bar:
+        with self.progress(task) as bar:
 
-            def update(fit: FitProgress) -> None:
+            def update(description: str, done: int, total: int) -> None:
                 nonlocal last
-                bar(describe_progress(fit), fit.done, fit.total)
+                bar(description, done, total)
                 if prints_lines and self.seconds - last >= LINE_INTERVAL:
                     last = self.seconds
-                    self._stderr.print(describe_progress(fit), markup=False)
+                    self._stderr.print(description, markup=False)
 
             yield update
+
+    @contextmanager
+    def fit_progress(self) -> Iterator[Callable[[FitProgress], None]]:
+        """Show how far a fit has come; yields a callback for ``fit(progress=...)``."""
+        with self.long_progress("fitting") as update:
+            yield lambda fit: update(describe_progress(fit), fit.done, fit.total)
 
     def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
         self.warnings.append(str(message))

@@ -51,7 +51,7 @@ def _refuse_table_options(data: Dataset, options: TableOptions) -> None:
         if value != option.default and not is_allowed:
             flag = "--" + option.name.replace("_", "-")
             raise InputError(
-                f"{flag} is about tables, and {data.name} is a data set. Leave it out."
+                f"{flag} is about tables, and {data.name} is not read from tables. Leave it out."
             )
 
 
