@@ -78,30 +78,44 @@ def test_a_missing_folder_of_the_folder(tmp_path):
         FileLock(tmp_path / "nowhere" / "folder" / "lock", "X.npy", timeout=60)
 
 
-@pytest.mark.parametrize("moment", ["the file is opened", "the folder is made"])
-def test_an_owner_that_deletes_the_file_while_another_opens_it(path, monkeypatch, moment):
+def test_a_file_where_the_folder_should_be(path):
+    path.parent.write_text("")
+    with pytest.raises(FileExistsError):
+        FileLock(path, "X.npy", timeout=60)
+
+
+@pytest.mark.parametrize("moment", ["made", "found", "opened"])
+def test_an_owner_that_deletes_file_and_folder_while_another_opens_them(path, monkeypatch, moment):
     """The lock is taken on the file that is there, not on a deleted one."""
-    owner = FileLock(path, "X.npy")
-    calls = []
+    owner, deleted = FileLock(path, "X.npy"), []
+    mkdir, try_lock = type(path).mkdir, file_lock.try_lock
 
-    def deleted(*args):
-        calls.append(args)
-        if len(calls) == 1:
+    def delete():
+        if not deleted:
             owner.release()
-            if moment == "the folder is made":
-                path.parent.rmdir()
+            path.parent.rmdir()
+            deleted.append(True)
+            return True
+        return False
 
-    if moment == "the file is opened":
-        try_lock = file_lock.try_lock
-        monkeypatch.setattr(file_lock, "try_lock", lambda f: (deleted(f), try_lock(f))[1])
-    else:
-        mkdir = type(path).mkdir
-        monkeypatch.setattr(
-            type(path), "mkdir", lambda *args, **options: (mkdir(*args, **options), deleted())[0]
-        )
-    with FileLock(path, "X.npy", timeout=60), pytest.raises(FileInUseError):
-        FileLock(path, "X.npy")
-    assert len(calls) > 1
+    def make_folder(folder, **options):
+        mkdir(folder, **options)
+        if moment == "made":
+            delete()
+        elif moment == "found" and delete():
+            raise FileExistsError  # of mkdir, if the folder is gone before it looks again
+
+    def lock_file(file):
+        if moment == "opened":
+            delete()
+        return try_lock(file)
+
+    monkeypatch.setattr(type(path), "mkdir", make_folder)
+    monkeypatch.setattr(file_lock, "try_lock", lock_file)
+    with FileLock(path, "X.npy"):
+        assert deleted
+        with pytest.raises(FileInUseError):
+            FileLock(path, "X.npy")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")

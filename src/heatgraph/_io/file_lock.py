@@ -86,21 +86,33 @@ class FileLock:
         self.release()
 
     def _attempt(self) -> BinaryIO | None:
-        """The locked file; None if another has it, or deleted it while this one opened it."""
+        """The locked file; None if another has the lock."""
+        while True:
+            file = self._open()
+            if file is None:
+                continue
+            keep = False
+            try:
+                if not self._lock_or_warn(file):
+                    return None
+                # Its last owner may have deleted it before it was locked here.
+                keep = is_at(file, self.path)
+                if keep:
+                    return file
+            finally:
+                if not keep:
+                    file.close()
+
+    def _open(self) -> BinaryIO | None:
+        """The lock file; None if its last owner deleted its folder meanwhile."""
+        folder = self.path.parent
         try:
-            self.path.parent.mkdir(exist_ok=True)  # its last owner may have deleted it
-            file: BinaryIO = self.path.open("ab+")
-        except FileNotFoundError:
-            if self.path.parent.parent.is_dir():
+            folder.mkdir(exist_ok=True)
+            return self.path.open("ab+")
+        except (FileExistsError, FileNotFoundError):
+            if folder.parent.is_dir() and (folder.is_dir() or not os.path.lexists(folder)):
                 return None
             raise
-        ours = False
-        try:
-            ours = self._lock_or_warn(file) and is_at(file, self.path)
-        finally:
-            if not ours:
-                file.close()
-        return file if ours else None
 
     def _lock_or_warn(self, file: BinaryIO) -> bool:
         try:
