@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import stat
 import sys
 import time
 import weakref
@@ -42,14 +43,14 @@ class FileLock:
     """
 
     def __init__(self, path: Path, target: Path, timeout: float = 0.0) -> None:
-        self.path, self.target = path, target
+        self.path, self.target = Path(os.path.realpath(path.parent)) / path.name, target
         self._file: BinaryIO | None = None
         deadline = time.monotonic() + timeout
         while (file := self._attempt()) is None:
             if time.monotonic() >= deadline:
                 raise FileInUseError(
-                    f"{target} is being written by {_owner(path)}. Wait until that has ended, or "
-                    "name another file."
+                    f"{target} is being written by {_owner(self.path)}. Wait until that has "
+                    "ended, or name another file."
                 )
             time.sleep(RETRY_INTERVAL)
         self._file = file
@@ -110,9 +111,9 @@ class FileLock:
             folder.mkdir(exist_ok=True)
             return self.path.open("ab+")
         except (FileExistsError, FileNotFoundError):
-            if folder.parent.is_dir() and (folder.is_dir() or not os.path.lexists(folder)):
-                return None
-            raise
+            if not folder.parent.is_dir() or _is_no_folder(folder):
+                raise
+            return None
 
     def _lock_or_warn(self, file: BinaryIO) -> bool:
         try:
@@ -171,6 +172,14 @@ else:
 
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Whether there is something else than a folder; one look, as others make and delete it."""
+    try:
+        return not stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _owner(path: Path) -> str:
