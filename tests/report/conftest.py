@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,14 @@ def chart():
 def document():
     """A document with every kind of part."""
     return DOCUMENT
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as running:
+        yield running.chromium.launch(executable_path=path, args=["--no-sandbox"])

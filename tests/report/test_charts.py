@@ -11,7 +11,8 @@ from matplotlib.text import Text
 
 from heatgraph.report import charts
 from heatgraph.report.charts import panel_svg, write_chart
-from heatgraph.report.document import Bars, Chart, Panel, Points, Series
+from heatgraph.report.document import Bars, Chart, Panel, Points, Series, Span
+from heatgraph.report.palette import css_variables
 
 SMALL_CHART = Chart("drawn", "", [Panel("bars", Bars(["a", "b"], [1.0, 2.5]), "time")], 1)
 
@@ -73,6 +74,28 @@ def test_scatter_plots_are_rasterised_in_the_svg(chart):
     drawn = panel_svg(chart.panels[2])
     (image,) = re.findall(rb"data:image/png;base64,([^\"]+)", drawn)
     assert base64.b64decode(image).startswith(b"\x89PNG")
+
+
+def test_pictures_of_pages_have_colours_of_both_themes(chart):
+    drawn = panel_svg(chart.panels[0]).decode()
+    assert "prefers-color-scheme: dark" in drawn
+    outside = drawn.replace(css_variables(), "")
+    assert not set(re.findall("#[0-9a-f]{6}", outside))  # every colour is a variable
+    assert {"var(--ink)", "var(--class-0)", "var(--background)"} <= set(
+        re.findall(r"var\(--[\w-]+\)", outside)
+    )
+
+
+def test_spans_are_drawn_behind_lines():
+    spans = [Span("plateau", 1.0, 2.0), Span("chosen", 1.5, 1.5)]
+    panel = Panel("", [Series("line", [0, 3], [1, 2])], spans=spans)
+    (axes,) = charts._figure([panel], 1).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "plateau", "chosen", "line"
+    ]  # fmt: skip
+    assert [set(line.get_xdata()) for line in axes.get_lines()] == [{1.5}, {0, 3}]
+    (shaded,) = axes.patches
+    assert (shaded.get_x(), shaded.get_x() + shaded.get_width()) == (1.0, 2.0)
 
 
 def test_names_of_points_do_not_overlap():

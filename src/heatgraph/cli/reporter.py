@@ -97,12 +97,12 @@ class Reporter:
     def section_tables(self, section: Section) -> None:
         """Print the tables of a section of a document."""
         from heatgraph.report.document import Table
-        from heatgraph.report.markdown import cell_text
+        from heatgraph.report.markdown import plain_text
 
         for part in section.parts:
             if isinstance(part, Table):
                 self.print()
-                rows = [tuple(part.head), *(tuple(map(cell_text, row)) for row in part.rows)]
+                rows = [tuple(part.head), *(tuple(map(plain_text, row)) for row in part.rows)]
                 self.table(rows, part.title)
                 self.print()
 

@@ -24,7 +24,7 @@ from typing import Any
 from heatgraph._io.atomic_files import atomic_write
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import FileFormatError, InputError
-from heatgraph.report.document import Table
+from heatgraph.report.document import Table, code
 
 RESULTS_FILE = "results.json"
 FORMAT = 2  # 1 had other digests of data
@@ -198,7 +198,7 @@ def runs_table(runs: list[dict[str, Any]]) -> Table:
     for run in runs:
         machine, versions = run["machine"], run["versions"]
         rest = (
-            f"`{run['command']}`",
+            code(run["command"]),
             f"{machine['processor']}, {machine['cores']} cores, {machine['system']}",
             ", ".join(f"{name} {number}" for name, number in versions.items()),
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from heatgraph._io.atomic_files import atomic_write
-from heatgraph.report.document import Bars, Chart, Panel, Points, Scatter, Series
-from heatgraph.report.palette import LIGHT
+from heatgraph.report.document import Bars, Chart, Panel, Points, Scatter, Series, Span
+from heatgraph.report.palette import LIGHT, css_variables
 from heatgraph.report.plots import NO_DATE, STYLE
 
 COLOURS = LIGHT.classes
@@ -27,14 +28,25 @@ NAME_OFFSETS = [
 
 
 def panel_svg(panel: Panel) -> bytes:
-    """Draw one panel as SVG."""
+    """Draw one panel as SVG, whose colours are light or dark as the reader prefers."""
     from matplotlib import rc_context
 
     svg = io.BytesIO()
     with rc_context(STYLE):
         figure = _figure([panel], 1)
         figure.savefig(svg, format="svg", metadata=NO_DATE["svg"])
-    return svg.getvalue()
+    return with_themes(svg.getvalue().decode()).encode()
+
+
+def with_themes(svg: str) -> str:
+    """Replace the colours of the light theme in an SVG by CSS variables, and define these."""
+    by_colour = {colour: name for name, colour in LIGHT.variables().items()}
+    themed = re.sub(
+        r"#[0-9a-f]{6}\b",
+        lambda found: f"var({by_colour[found[0]]})" if found[0] in by_colour else found[0],
+        svg,
+    )
+    return themed.replace("<defs>", f"<style>{css_variables()}</style>\n<defs>", 1)
 
 
 def write_chart(chart: Chart, folder: Path) -> list[Path]:
@@ -95,6 +107,8 @@ def _draw(axes: Any, panel: Panel) -> None:
     if isinstance(panel.content, Points):
         _draw_points(axes, panel.content)
         return
+    for span in panel.spans:
+        _draw_span(axes, span)
     for number, series in enumerate(panel.content):
         colour = number if series.colour is None else series.colour
         _draw_line(axes, series, colour % len(COLOURS))
@@ -102,10 +116,7 @@ def _draw(axes: Any, panel: Panel) -> None:
 
 def _add_legends(figure: Any, panels: Sequence[Panel]) -> None:
     """Add a legend to each panel, or one below the figure if panels share many lines."""
-    labels = [
-        [series.name for series in panel.content] if isinstance(panel.content, Sequence) else []
-        for panel in panels
-    ]
+    labels = [_legend_names(panel) for panel in panels]
     if len(labels[0]) > MAX_LINES_IN_LEGEND and all(names == labels[0] for names in labels):
         lines = figure.axes[0].get_lines()
         figure.legend(lines, labels[0], loc="outside lower center", ncols=4, frameon=False)
@@ -113,6 +124,12 @@ def _add_legends(figure: Any, panels: Sequence[Panel]) -> None:
     for axes, names in zip(figure.axes, labels, strict=True):
         if len(names) > 1:
             axes.legend(frameon=False, fontsize=9)
+
+
+def _legend_names(panel: Panel) -> list[str]:
+    if not isinstance(panel.content, Sequence):
+        return []
+    return [span.name for span in panel.spans] + [series.name for series in panel.content]
 
 
 def _draw_line(axes: Any, series: Series, number: int) -> None:
@@ -126,9 +143,17 @@ def _draw_line(axes: Any, series: Series, number: int) -> None:
         axes.fill_between(series.x, low, high, color=colour, alpha=0.2, lw=0)
 
 
+def _draw_span(axes: Any, span: Span) -> None:
+    if span.low == span.high:
+        axes.axvline(span.low, color=LIGHT.soft, lw=1.5, ls="--", label=span.name)
+    else:
+        axes.axvspan(span.low, span.high, color=LIGHT.soft, alpha=0.15, lw=0, label=span.name)
+
+
 def _draw_scatter(axes: Any, scatter: Scatter) -> None:
     # Rasterised even in the SVG, which is slow to open with thousands of paths.
-    colours = [COLOURS[code % len(COLOURS)] for code in scatter.classes.tolist()]
+    # Such pixels cannot follow the reader's theme, so black is left out.
+    colours = [COLOURS[code % (len(COLOURS) - 1)] for code in scatter.classes.tolist()]
     axes.scatter(*scatter.points.T, s=3, c=colours, lw=0, rasterized=True)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -160,7 +185,7 @@ def _place_names(axes: Any, points: Points) -> None:
                 va="center",
                 fontsize=8,
                 color=COLOURS[number % len(COLOURS)],
-                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"} if rise else None,
+                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": LIGHT.soft} if rise else None,
                 parse_math=False,
             )
             text.get_window_extent()  # computes the position

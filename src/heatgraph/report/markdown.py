@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
-from heatgraph.report.document import Cell, Chart, Document, Part, Table
+from heatgraph.report.document import (
+    Cell,
+    Chart,
+    Document,
+    KeyFigures,
+    Notice,
+    Part,
+    Table,
+    unescaped,
+)
 
 # Shown in marked cells.
 MARK = "◆"
@@ -13,6 +23,8 @@ MARK = "◆"
 def to_markdown(document: Document, figures: str = "figures") -> str:
     """Write a document as Markdown; `figures` is the folder of its charts, relative to the file."""
     lines = [f"# {document.title}", ""]
+    if document.headline:
+        lines += [f"**{document.headline}**", ""]
     for part in document.preface:
         lines += _part(part, figures)
     for section in document.sections:
@@ -26,9 +38,13 @@ def _part(part: Part, figures: str) -> Iterator[str]:
     if isinstance(part, Table):
         yield from _table(part)
     elif isinstance(part, Chart):
-        yield f"![{_escape_pipes(part.caption)}]({figures}/{part.name}.png)"
+        yield f"![{part.caption}]({figures}/{part.name}.png)"
         yield ""
         yield f"*{part.caption}*"
+    elif isinstance(part, Notice):
+        yield f"> **Warning.** {part.text}" if part.is_warning else f"> {part.text}"
+    elif isinstance(part, KeyFigures):
+        yield from _table(Table("", ["", "", ""], part.figures, text_columns=3))
     else:
         yield part
     yield ""
@@ -49,8 +65,13 @@ def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(map(_escape_pipes, cells)) + " |"
 
 
+def plain_text(cell: str | Cell) -> str:
+    """A cell as one line of text, without the backslashes of Markdown."""
+    return unescaped(cell_text(cell))
+
+
 def cell_text(cell: str | Cell) -> str:
-    """A cell as one line of text."""
+    """A cell as one line of Markdown."""
     if isinstance(cell, str):
         return cell
     mark = f" {MARK}" if cell.marked else ""
@@ -59,4 +80,5 @@ def cell_text(cell: str | Cell) -> str:
 
 
 def _escape_pipes(text: str) -> str:
-    return text.replace("|", "\\|")
+    """Escape what would end a cell, unless it is escaped already."""
+    return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", text)

@@ -22,7 +22,12 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#E3E3E3",
+    "grid.color": LIGHT.line,
+    "text.color": LIGHT.ink,
+    "axes.labelcolor": LIGHT.ink,
+    "axes.edgecolor": LIGHT.soft,
+    "xtick.color": LIGHT.soft,
+    "ytick.color": LIGHT.soft,
     "axes.axisbelow": True,
     "svg.hashsalt": "heatgraph",
 }

@@ -13,6 +13,7 @@ from heatgraph.experiments.compare.report import (
     CSV_FILE,
     JSON_FILE,
     RUNS_FILE,
+    _headline,
     comparison_document,
     write_comparison,
 )
@@ -35,6 +36,7 @@ def test_files(data, store, tmp_path):
     run_comparison(comparison, results)
     document = write_comparison(tmp_path, comparison, results)
     assert document.title == "Methods compared on planted"
+    assert document.headline.startswith("DGC labels ")
     with open(tmp_path / CSV_FILE, encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     content = json.loads((tmp_path / JSON_FILE).read_text())
@@ -47,6 +49,38 @@ def test_files(data, store, tmp_path):
     assert "data:image/svg+xml" in page
     assert (tmp_path / MARKDOWN).read_text(encoding="utf-8") == to_markdown(document)
     assert (tmp_path / "figures" / "accuracy-over-time.png").stat().st_size > 5000
+
+
+def row(method, accuracy, p=None):
+    return {"method": method, "title": method.upper(), "accuracy": accuracy, "runs": 1,
+            "p_corrected": p}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([row("dgc", 80.0)], "DGC labels 80.0 % of test nodes correctly."),
+        (
+            [row("dgc", 80.0), row("sgc", 79.0), row("mlp", 60.0)],
+            "DGC labels 80.0 % of test nodes correctly, more than any other of 3 methods; the next "
+            "is SGC 79.0 %.",
+        ),
+        (
+            [row("dgc", 80.0), row("sgc", 81.0, 0.3)],
+            "DGC labels 80.0 % of test nodes correctly; the most accurate of 2 methods is SGC "
+            "81.0 %, a difference that may be chance.",
+        ),
+        (
+            [row("dgc", 80.0), row("sgc", 85.0, 0.001)],
+            "DGC labels 80.0 % of test nodes correctly; the most accurate of 2 methods is SGC "
+            "85.0 %.",
+        ),
+        ([row("sgc", 85.0)], "No result: DGC, which the others are compared with, has not run."),
+    ],
+)
+def test_the_headline(rows, expected):
+    failed = row("gat", None) | {"runs": 0}
+    assert _headline([*rows, failed]) == expected
 
 
 def test_failed_methods_have_a_row_and_a_reason(data, store):

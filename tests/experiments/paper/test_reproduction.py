@@ -11,9 +11,14 @@ from heatgraph.experiments.paper import experiment as experiment_module
 from heatgraph.experiments.paper import reproduction
 from heatgraph.experiments.paper.catalogue import EXPERIMENTS
 from heatgraph.experiments.paper.experiment import DatasetCache, Experiment
-from heatgraph.experiments.paper.reproduction import run_experiments, skip_reasons, write_report
+from heatgraph.experiments.paper.reproduction import (
+    _headline,
+    run_experiments,
+    skip_reasons,
+    write_report,
+)
 from heatgraph.experiments.results import RESULTS_FILE, ResultStore, Trial
-from heatgraph.report.document import Table
+from heatgraph.report.document import Cell, Section, Table
 from heatgraph.report.folder import FIGURES, MARKDOWN, PAGE
 
 pytestmark = pytest.mark.usefixtures("small_data")
@@ -117,6 +122,16 @@ def check_table_2(document, results, config):
 
 
 # Resuming
+
+
+def test_the_headline_counts_accuracies_that_agree():
+    cells = [Cell("80.0", "+0.1, n = 3"), Cell("70.0", "-3.0", marked=True), Cell("1.0", "n = 3")]
+    sections = [Section("s", "S", ["Text.", Table("t", ["a", "b", "c", "d"], [["x", *cells]])])]
+    assert _headline(sections) == (
+        "Of 2 accuracies measured beside a number of the paper, 1 agree with it; the others are "
+        "marked ◆."
+    )
+    assert _headline([]) == "Results of 0 experiments."
 
 
 def test_stored_results_are_not_computed_again(tmp_path, config):

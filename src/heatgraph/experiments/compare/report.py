@@ -12,7 +12,7 @@ from typing import Any
 from heatgraph._io.formatting import format_bytes, format_seconds
 from heatgraph.baselines.gnn.grid_search import GRIDS
 from heatgraph.experiments.compare.comparison import Comparison
-from heatgraph.experiments.compare.methods import METHODS, REFITTED, TUNED_NETWORKS
+from heatgraph.experiments.compare.methods import METHODS, REFERENCE, REFITTED, TUNED_NETWORKS
 from heatgraph.experiments.compare.splits import OWN_SPLIT
 from heatgraph.experiments.compare.summary import summarize_methods
 from heatgraph.experiments.results import ResultStore, runs_table
@@ -26,6 +26,7 @@ from heatgraph.report.document import (
     Points,
     Section,
     Table,
+    literal,
 )
 from heatgraph.report.folder import write_document, write_text
 
@@ -55,17 +56,39 @@ def comparison_document(
 ) -> Document:
     """The report of a comparison, given the rows of `summarize_methods`."""
     parts: list[Part] = [_accuracy_table(rows), _cost_table(rows), _legend(len(comparison.splits))]
-    parts += [f"**{row['title']}** failed: {row['failed']}" for row in rows if row["failed"]]
+    parts += [
+        f"**{row['title']}** failed: {literal(row['failed'])}" for row in rows if row["failed"]
+    ]
     chart = _chart(rows)
     if chart is not None:
         parts.append(chart)
     trials = [trial for method in comparison.methods for trial in comparison.trials(method)]
     runs = runs_table(results.runs_of(trials))
     return Document(
-        f"Methods compared on {comparison.data.name}",
+        f"Methods compared on {literal(comparison.data.name)}",
         _preface(comparison),
         [Section("methods", "Methods", parts), Section("runs", "Runs", [runs])],
+        _headline(rows),
     )
+
+
+def _headline(rows: list[dict[str, Any]]) -> str:
+    """The most accurate method, and how DGC compares with it."""
+    completed = [row for row in rows if row["runs"]]
+    reference = next((row for row in completed if row["method"] == REFERENCE), None)
+    others = [row for row in completed if row["method"] != REFERENCE]
+    if reference is None:
+        return "No result: DGC, which the others are compared with, has not run."
+    own = f"{reference['title']} labels {reference['accuracy']:.1f} % of test nodes correctly"
+    if not others:
+        return f"{own}."
+    best = max(others, key=lambda row: row["accuracy"])
+    found = f"{best['title']} {best['accuracy']:.1f} %"
+    if best["accuracy"] < reference["accuracy"]:
+        return f"{own}, more than any other of {len(completed)} methods; the next is {found}."
+    p = best["p_corrected"]
+    clear = "" if p is None or p < SIGNIFICANCE_LEVEL else ", a difference that may be chance"
+    return f"{own}; the most accurate of {len(completed)} methods is {found}{clear}."
 
 
 def _preface(comparison: Comparison) -> list[Part]:
@@ -90,7 +113,7 @@ def _preface(comparison: Comparison) -> list[Part]:
         "of their authors, those for this data set if there are any, and train to the end."
     )
     return [
-        f"{data.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
+        f"{literal(data.name)}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
         f"{graph.num_features:,} features; {splits}, with {len(split.train):,} training, "
         f"{len(split.val):,} validation and {len(split.test):,} test nodes.{noise}",
         f"Two protocols: {protocols} Test nodes are used for evaluation only.",

@@ -6,6 +6,7 @@ The folder holds ``results.json`` (see `heatgraph.experiments.results`), ``repor
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections import Counter
@@ -18,8 +19,9 @@ from heatgraph.experiments.paper.accuracy_tables import LEGEND
 from heatgraph.experiments.paper.catalogue import EXPERIMENTS
 from heatgraph.experiments.paper.experiment import DatasetCache, Experiment, RunConfig
 from heatgraph.experiments.results import ResultStore, Trial, runs_table
-from heatgraph.report.document import Document, Part, Section
+from heatgraph.report.document import Cell, Document, Part, Section, Table
 from heatgraph.report.folder import write_document
+from heatgraph.report.markdown import MARK
 
 TITLE = "Decoupled Graph Convolution, reproduced"
 
@@ -97,7 +99,8 @@ def write_report(folder: Path, config: RunConfig, results: ResultStore) -> Docum
             sections.append(_section(experiment, own, config, results))
             trials += own
     runs = results.runs_of(trials)
-    document = Document(TITLE, [*_preface(config), runs_table(runs)], sections)
+    preface = [*_preface(config), runs_table(runs)]
+    document = Document(TITLE, preface, sections, _headline(sections))
     write_document(document, folder)
     return document
 
@@ -114,6 +117,26 @@ def _section(
         for reason, count in skip_reasons(missing, results).items():
             parts.append(f"{count} of them: {reason}")
     return Section(section.name, section.title, parts)
+
+
+def _headline(sections: list[Section]) -> str:
+    """How many of the paper's accuracies were measured, and how many agree."""
+    cells = [
+        cell
+        for section in sections
+        for table in section.parts
+        if isinstance(table, Table)
+        for row in table.rows
+        for cell in row
+        if isinstance(cell, Cell) and re.match(r"[+-]\d", cell.remark)
+    ]
+    agreeing = sum(not cell.marked for cell in cells)
+    if not cells:
+        return f"Results of {len(sections)} experiments."
+    return (
+        f"Of {len(cells)} accuracies measured beside a number of the paper, {agreeing} agree with "
+        f"it; the others are marked {MARK}."
+    )
 
 
 def skip_reasons(trials: list[Trial], results: ResultStore) -> dict[str, int]:
