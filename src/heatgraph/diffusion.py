@@ -15,9 +15,7 @@ Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R requested ro
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,21 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph._arguments import short_repr, working_dtype
-from heatgraph._engine.checkpoint import Checkpoint, check_path
+from heatgraph._engine.checkpoint import check_path
 from heatgraph._engine.memory_estimate import GraphSizes, Request
-from heatgraph._engine.oversmoothing import may_oversmooth, warn_if_oversmoothed
+from heatgraph._engine.oversmoothing import may_oversmooth
 from heatgraph._engine.panels import (
     ChebyshevSeries,
     LiteralSteps,
-    PanelDiffusion,
-    prepare_features,
 )
 from heatgraph._engine.plan import Plan, make_plan
-from heatgraph._engine.ranges import row_ranges
-from heatgraph._engine.recurrence import PanelOperator, Progress
-from heatgraph._engine.reordering import reordered_graph
-from heatgraph._engine.threads import WorkerThreads, thread_count
-from heatgraph._io.hashing import fingerprint
+from heatgraph._engine.recurrence import Progress
+from heatgraph._engine.task import DiffusionTask
+from heatgraph._engine.threads import thread_count
 from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
@@ -136,18 +130,18 @@ def diffuse(
     >>> diffuse(graph, T=1.0, rows=[0]).round(3)
     array([[0.656, 0.241, 0.049]], dtype=float32)
     """
-    diffusion = _prepare(
+    task = _prepare(
         graph, [scheme_from(T, K, scheme)], self_loops, rows, method, tol, dtype, memory_budget,
         n_threads, reorder, out,
     )  # fmt: skip
     if out is None:
-        result: Array = diffusion.run(diffusion.allocate(), progress)[0]
+        result: Array = task.run(task.allocate(), progress)[0]
         return result
     if isinstance(out, str | Path):
-        result = diffusion.run_to_file(out, progress)[0]
+        result = task.run_to_file(out, progress)[0]
         return result
-    diffusion.check_out(out, diffusion.shape[1:])
-    diffusion.run(out[np.newaxis], progress)
+    task.check_out(out, task.shape[1:])
+    task.run(out[np.newaxis], progress)
     return out
 
 
@@ -182,16 +176,16 @@ def diffuse_many(
     >>> diffuse_many(graph, [Heat(T) for T in (0.5, 1.0, 2.0)], rows=[0, 2]).shape
     (3, 2, 3)
     """
-    diffusion = _prepare(
+    task = _prepare(
         graph, schemes, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
         reorder, out,
     )  # fmt: skip
     if out is None:
-        out = diffusion.allocate()
+        out = task.allocate()
     elif isinstance(out, str | Path):
-        return diffusion.run_to_file(out, progress)
-    diffusion.check_out(out, diffusion.shape)
-    return diffusion.run(out, progress)
+        return task.run_to_file(out, progress)
+    task.check_out(out, task.shape)
+    return task.run(out, progress)
 
 
 def plan(
@@ -230,114 +224,6 @@ def plan(
     ).plan  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Diffusion:
-    """A diffusion with checked arguments and a plan."""
-
-    graph: Graph
-    schemes: Sequence[Scheme]
-    rows: npt.NDArray[np.int64] | None
-    self_loops: bool
-    propagator: ChebyshevSeries | LiteralSteps
-    request: Request
-    plan: Plan
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Shape (M, R, d) of the result."""
-        return self.request.shape
-
-    def allocate(self) -> Array:
-        return np.empty(self.shape, dtype=self.request.dtype)
-
-    def check_out(self, out: Any, shape: tuple[int, ...]) -> None:
-        """Refuse an array that the result cannot be written to."""
-        dtype = self.request.dtype
-        if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
-            received = type(out).__name__
-            if isinstance(out, np.ndarray):
-                received = f"{out.dtype} of shape {out.shape}"
-            raise InputError(f"out must be an array of {dtype} and shape {shape}. Got {received}.")
-        if not out.flags.writeable:
-            raise InputError("out is read-only. Open a memory map with mode 'r+' or 'w+'.")
-        X = self.graph.features
-        if isinstance(X, np.ndarray) and np.may_share_memory(out, X):
-            raise InputError("out must not share memory with the graph's features.")
-
-    def run(self, out: Array, progress: Progress | None) -> Array:
-        """Fill `out` (M, R, d)."""
-        array = np.asarray(out)  # numba does not accept np.memmap
-
-        def part_of(panel: slice) -> Array:
-            return array[:, panel] if self.plan.side == "rows" else array[:, :, panel]
-
-        def store(panel: slice, values: Array) -> None:
-            part = part_of(panel)
-            if not np.may_share_memory(values, part):
-                part[...] = values
-
-        self._run_panels(self.plan.panels, part_of, store, progress)
-        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, out)
-        return out
-
-    def run_to_file(self, path: str | Path, progress: Progress | None) -> Array:
-        """Write a file, resuming an unfinished run, and return its memory map (M, R, d)."""
-        plan, request = self.plan, self.request
-        axis = 1 if plan.side == "rows" else 2
-        with Checkpoint(
-            path, self._fingerprint(), self.shape, request.dtype, axis, plan.panels
-        ) as checkpoint:
-            self._run_panels(checkpoint.missing, lambda panel: None, checkpoint.save, progress)
-            result = checkpoint.finish()
-        warn_if_oversmoothed(self.graph, self.schemes, self.rows, self.self_loops, result)
-        return result
-
-    def _fingerprint(self) -> str:
-        """Hash of everything that the bits of a panel depend on."""
-        graph, plan, request = self.graph, self.plan, self.request
-        settings = (self.self_loops, request.dtype, request.working_dtype, self.shape)
-        cut = (plan.side, plan.panel_width, plan.tile, plan.reordered)
-        rows = "all" if self.rows is None else self.rows
-        return fingerprint(
-            version("heatgraph"), settings, cut, self.propagator.identity, rows,
-            graph.indptr, graph.indices, graph.weights, graph.features,
-        )  # fmt: skip
-
-    def _run_panels(
-        self,
-        panels: Sequence[slice],
-        part_of: Callable[[slice], Array | None],
-        store: Callable[[slice, Array], None],
-        progress: Progress | None,
-    ) -> None:
-        """Compute panels, in their part of the result where possible, and store each."""
-        if not panels:
-            return
-        plan, request = self.plan, self.request
-        reordered = reordered_graph(self.graph) if plan.reordered else None
-        graph = self.graph if reordered is None else reordered.graph
-        order = None if reordered is None else reordered.order
-        P = graph.operator(self.self_loops, request.working_dtype)
-        features = prepare_features(self.graph.features, plan.side, order, request.working_dtype)
-        rows = self.rows
-        if rows is not None and reordered is not None:
-            rows = reordered.rank[rows]
-
-        with WorkerThreads(plan.threads) as workers, WorkerThreads(1) as caller:
-            by_panel, by_rows = (workers, caller) if plan.panels_at_once > 1 else (caller, workers)
-            ranges = row_ranges(P.indptr, plan.panel_width, len(self.schemes), by_rows.threads)
-            total = plan.products * len(panels)
-            root = P.root if plan.products else None
-            operator = PanelOperator(P, root, plan.tile, workers, by_rows, ranges, total, progress)
-            diffusion = PanelDiffusion(
-                operator, self.propagator, self.shape, plan.side, plan.panel_width, features,
-                reordered, rows, request.dtype, request.working_dtype,
-            )  # fmt: skip
-            by_panel.map(
-                lambda panel: store(panel, diffusion.compute(panel, part_of(panel))), panels
-            )
-
-
 def _prepare(
     graph: Graph,
     schemes: Sequence[Scheme],
@@ -350,7 +236,7 @@ def _prepare(
     n_threads: int | None,
     reorder: bool | None,
     out: Array | str | Path | None,
-) -> _Diffusion:
+) -> DiffusionTask:
     """Check every argument and make the plan, before anything large is allocated."""
     check_graph(graph)
     scheme_list = list(schemes) if isinstance(schemes, Iterable) else []
@@ -397,7 +283,7 @@ def _prepare(
         threads=threads,
         reorder=reorder,
     )
-    return _Diffusion(graph, scheme_list, rows, bool(self_loops), propagator, request, plan)
+    return DiffusionTask(graph, scheme_list, rows, bool(self_loops), propagator, request, plan)
 
 
 def check_engine(

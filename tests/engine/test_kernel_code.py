@@ -12,6 +12,7 @@ from strategies import graphs, seeds
 from heatgraph import Graph
 from heatgraph._engine import kernel_code, kernels, plain_kernels
 from heatgraph._engine.kernel_arguments import OperatorArrays
+from heatgraph._engine.ranges import tile_ends
 
 DTYPES = [np.float32, np.float64]
 
@@ -24,7 +25,7 @@ def assert_same_bits(results, others):
 
 def plain_recur(S, step, accumulators, tile):
     arrays = OperatorArrays(S.indptr, S.indices, S.values, S.row_scale, S.diagonal)
-    plain_kernels.recur(arrays, step, accumulators, 0, S.num_nodes, tile)
+    plain_kernels.recur(arrays, step, accumulators, 0, S.num_nodes, tile_ends(S.num_nodes, tile))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -40,7 +41,7 @@ def test_recur(dtype, graph, self_loops, beta, seed, tile, width):
     S = graph.operator(self_loops, dtype)
     results = random_arguments(S, seed, width, 2, 2.0, beta)
     plain = copied(*results)
-    kernels.recur(S, *results, (0, S.num_nodes), tile)
+    kernels.recur(S, *results, (0, S.num_nodes), tile_ends(S.num_nodes, tile))
     plain_recur(S, *plain, tile)
     assert np.isfinite(results[0].out).all()
     assert np.isfinite(results[1].sums).all()
@@ -68,7 +69,7 @@ def test_recur_sums_many_edges_by_blocks(dtype, index, weighted, monkeypatch):
     for tile in (400, 1500):
         results = random_arguments(S, 0, 70, 1, 2, -1)
         expected = copied(*results)
-        kernels.recur(S, *results, (0, S.num_nodes), tile)
+        kernels.recur(S, *results, (0, S.num_nodes), tile_ends(S.num_nodes, tile))
         plain_recur(S, *expected, tile)
         assert_same_bits(results, expected)
     kernels.compiled_recur.cache_clear()

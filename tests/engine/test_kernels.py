@@ -13,6 +13,7 @@ from strategies import graphs, seeds
 import heatgraph
 from heatgraph import Graph, diffuse
 from heatgraph._engine import kernel_code, kernels
+from heatgraph._engine.ranges import tile_ends
 from heatgraph.errors import HeatgraphWarning
 
 DTYPES = [np.float32, np.float64]
@@ -50,8 +51,8 @@ def test_recur_agrees_with_the_reference(
         results = results[0], results[1]._replace(scale=S.row_scale[:0])
     expected = copied(*results)
     untouched = copied(*results)
-    kernels.recur(S, *results, (start, stop), tile)
-    kernels.recur_reference(S, *expected, (start, stop), tile)
+    kernels.recur(S, *results, (start, stop), tile_ends(S.num_nodes, tile))
+    kernels.recur_reference(S, *expected, (start, stop), tile_ends(S.num_nodes, tile))
     assert_close(results, expected, slice(start, stop))
     for rows in (slice(0, start), slice(stop, None)):
         assert_array_equal(results[0].out[rows], untouched[0].out[rows])
@@ -65,8 +66,10 @@ def test_the_accumulator_may_double_as_the_output(dtype, graph, seed, tile, widt
     rows = (0, S.num_nodes)
     step, accumulators = random_arguments(S, seed, width, 1, 1, 0)
     expected = copied(step, accumulators)
-    kernels.recur(S, step._replace(out=accumulators.sums[0]), accumulators, rows, tile)
-    kernels.recur_reference(S, *expected, rows, tile)
+    kernels.recur(
+        S, step._replace(out=accumulators.sums[0]), accumulators, rows, tile_ends(S.num_nodes, tile)
+    )
+    kernels.recur_reference(S, *expected, rows, tile_ends(S.num_nodes, tile))
     atol = 50 * np.finfo(dtype).eps
     assert_allclose(accumulators.sums, expected[1].sums, atol=atol)
 
@@ -97,13 +100,13 @@ def test_any_split_of_rows_and_columns_gives_the_same_bits(
     step, accumulators = random_arguments(S, seed, width, 2, 2, -1)
     middle, middle_column = int(cut * S.num_nodes), int(column * width)
     whole_step, whole = copied(step, accumulators)
-    kernels.recur(S, whole_step, whole, (0, S.num_nodes), tile)
+    kernels.recur(S, whole_step, whole, (0, S.num_nodes), tile_ends(S.num_nodes, tile))
     for columns in (slice(0, middle_column), slice(middle_column, width)):
         current, out = (np.ascontiguousarray(Y[:, columns]) for Y in (step.current, step.out))
         sums = np.ascontiguousarray(accumulators.sums[:, :, columns])
         part = (step._replace(current=current, out=out), accumulators._replace(sums=sums))
         for rows in ((middle, S.num_nodes), (0, middle)):
-            kernels.recur(S, *part, rows, tile)
+            kernels.recur(S, *part, rows, tile_ends(S.num_nodes, tile))
         assert_array_equal(out, whole_step.out[:, columns])
         assert_array_equal(sums, whole.sums[:, :, columns])
 

@@ -47,9 +47,9 @@ def in_lockstep(monkeypatch):
     """
     recur, barrier = kernels.recur, threading.Barrier(2, timeout=60)
 
-    def wait_and_recur(P, step, accumulators, rows, tile):
+    def wait_and_recur(P, step, accumulators, rows, tile_ends):
         barrier.wait()
-        recur(P, step, accumulators, rows, tile)
+        recur(P, step, accumulators, rows, tile_ends)
 
     monkeypatch.setattr(kernels, "recur", wait_and_recur)
 

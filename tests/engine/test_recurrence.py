@@ -14,6 +14,7 @@ from strategies import graphs, seeds
 
 from heatgraph import Euler, Graph, RungeKutta4
 from heatgraph._engine.kernel_arguments import Step
+from heatgraph._engine.ranges import tile_ends
 from heatgraph._engine.recurrence import (
     PanelOperator,
     accumulates_all_rows,
@@ -30,7 +31,16 @@ def panel_operator(graph, self_loops=True, workers=None, ranges=None, progress=N
     P = graph.operator(self_loops, FLOAT64)
     workers = workers or WorkerThreads(1)
     ranges = ranges or [(0, graph.num_nodes)]
-    return PanelOperator(P, P.root, graph.num_nodes, workers, workers, ranges, 9, progress)
+    return PanelOperator(
+        P,
+        P.root,
+        tile_ends(graph.num_nodes, graph.num_nodes),
+        workers,
+        workers,
+        ranges,
+        9,
+        progress,
+    )
 
 
 def random_panel(operator, seed, width):

@@ -28,13 +28,15 @@ class OperatorArrays(NamedTuple):
 class Step(NamedTuple):
     """One step of a recurrence on panels (n, w): ``out <- alpha P current + beta out``.
 
-    With beta = 0, `out` may be uninitialised.
+    With beta = 0, `out` may be uninitialised. Row i of `out` is row ``offset + i`` of `current`,
+    which holds rows of other blocks beside those of `out` if P is a block of rows.
     """
 
     alpha: float
     beta: float
     current: Array
     out: Array
+    offset: int = 0
 
 
 class Accumulators(NamedTuple):

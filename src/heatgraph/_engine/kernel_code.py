@@ -51,27 +51,31 @@ def recur_module(number: str, index: str, is_weighted: bool) -> Any:
         **dict.fromkeys(pointers, POINTER),
         "alpha": kind,
         "beta": kind,
+        "offset": INT64,
         "width": INT64,
         "num_accumulators": INT64,
         **dict.fromkeys(("initial", "coefficients", "sums"), POINTER),
         "sums_size": INT64,
         "scale": POINTER,
         "has_scale": INT64,
-        **dict.fromkeys(("start", "stop", "num_nodes", "tile"), INT64),
-        "next_edge": POINTER,
+        **dict.fromkeys(("start", "stop", "num_tiles"), INT64),
+        **dict.fromkeys(("tile_ends", "next_edge"), POINTER),
     }
     code = CodeBuilder.begin_function(module, "recur", parameters)
     build = code.builder
-    (indptr, indices, values, row_scale, diagonal, current, out, alpha, beta, width, M, initial,
-     coefficients, sums, sums_size, scale, has_scale, start, stop, n, tile,
+    (indptr, indices, values, row_scale, diagonal, current, out, alpha, beta, offset, width, M,
+     initial, coefficients, sums, sums_size, scale, has_scale, start, stop, num_tiles, tile_ends,
      next_edge) = code.arguments  # fmt: skip
 
     def row_of(panel: Any, i: Any) -> Any:
         return code.element(panel, kind, build.mul(i, width))
 
+    def source_row(i: Any) -> Any:
+        return row_of(current, build.add(offset, i))
+
     def initialize_row(i: Any) -> None:
         weight = build.fmul(alpha, code.load(diagonal, kind, i))
-        build.call(initialize, [row_of(out, i), row_of(current, i), weight, beta, width])
+        build.call(initialize, [row_of(out, i), source_row(i), weight, beta, width])
 
     def add_edges(i: Any, first: Any, last: Any, last_prefetch: Any) -> None:
         weight = build.fmul(alpha, code.load(row_scale, kind, i))
@@ -83,14 +87,14 @@ def recur_module(number: str, index: str, is_weighted: bool) -> Any:
     def accumulate_row(i: Any) -> None:
         build.call(
             accumulate,
-            [row_of(sums, i), sums_size, M, initial, coefficients, row_of(current, i),
+            [row_of(sums, i), sums_size, M, initial, coefficients, source_row(i),
              row_of(out, i), beta, scale, has_scale, i, width],
         )  # fmt: skip
 
     def edge(i: Any) -> Any:
         return code.load(indptr, INT64, i)
 
-    untiled = build.icmp_signed(">=", tile, n)
+    untiled = build.icmp_signed("<=", num_tiles, int64(1))
     with build.if_else(untiled) as (then, otherwise):
         with then:
             last_prefetch = build.sub(edge(stop), int64(1))
@@ -102,9 +106,8 @@ def recur_module(number: str, index: str, is_weighted: bool) -> Any:
             with code.loop(start, stop) as i:
                 initialize_row(i)
                 code.store(edge(i), next_edge, INT64, build.sub(i, start))
-            tile_end = code.variable(INT64, tile)
-            tiles = build.sdiv(build.add(n, build.sub(tile, int64(1))), tile)
-            with code.loop(int64(0), tiles):
+            with code.loop(int64(0), num_tiles) as tile:
+                tile_end = code.load(tile_ends, INT64, tile)
                 with code.loop(start, stop) as i:
                     ahead = code.minimum(
                         build.add(i, int64(ROW_PREFETCH_DISTANCE)), build.sub(stop, int64(1))
@@ -115,12 +118,10 @@ def recur_module(number: str, index: str, is_weighted: bool) -> Any:
                     place = build.sub(i, start)
                     first = code.load(next_edge, INT64, place)
                     last = _first_edge_from(
-                        code, indices, INDICES[index], first, edge(build.add(i, int64(1))),
-                        build.load(tile_end, typ=INT64),
-                    )  # fmt: skip
+                        code, indices, INDICES[index], first, edge(build.add(i, int64(1))), tile_end
+                    )
                     add_edges(i, first, last, build.sub(last, int64(1)))
                     code.store(last, next_edge, INT64, place)
-                build.store(build.add(build.load(tile_end, typ=INT64), tile), tile_end)
             with code.loop(start, stop) as i:
                 accumulate_row(i)
     code.end_function()

@@ -41,21 +41,20 @@ def recur(
     step: Step,
     accumulators: Accumulators,
     rows: tuple[int, int],
-    tile: int,
+    tile_ends: Array,
 ) -> None:
-    """Run the fused pass over the rows [start, stop)."""
+    """Run the fused pass over the rows [start, stop), tile by tile (`ranges.tile_ends`)."""
     start, stop = rows
     kernel = compiled_recur(P.dtype.name, P.indices.dtype.name, P.values is not None)
     if kernel is None:
         from heatgraph._engine import plain_kernels
 
         number = P.dtype.type
-        typed = Step(number(step.alpha), number(step.beta), step.current, step.out)
+        typed = step._replace(alpha=number(step.alpha), beta=number(step.beta))
         arrays = OperatorArrays(P.indptr, P.indices, P.values, P.row_scale, P.diagonal)
-        plain_kernels.recur(arrays, typed, accumulators, start, stop, tile)
+        plain_kernels.recur(arrays, typed, accumulators, start, stop, tile_ends)
         return
-    n, width = step.out.shape
-    next_edge = np.empty(stop - start if tile < n else 0, dtype=np.int64)
+    next_edge = np.empty(stop - start if len(tile_ends) > 1 else 0, dtype=np.int64)
     sums = accumulators.sums
     kernel(
         _address(P.indptr),
@@ -67,7 +66,8 @@ def recur(
         _address(step.out),
         step.alpha,
         step.beta,
-        width,
+        step.offset,
+        step.out.shape[1],
         len(accumulators.coefficients),
         _address(accumulators.initial),
         _address(accumulators.coefficients),
@@ -77,8 +77,8 @@ def recur(
         len(accumulators.scale) > 0,
         start,
         stop,
-        n,
-        tile,
+        len(tile_ends),
+        _address(tile_ends),
         _address(next_edge),
     )
 
@@ -183,10 +183,10 @@ def recur_reference(
     step: Step,
     accumulators: Accumulators,
     rows: tuple[int, int],
-    tile: int,
+    tile_ends: Array,
 ) -> None:
-    """Compute what `recur` does with SciPy. `tile` only orders the work."""
-    alpha, beta, current, out = step
+    """Compute what `recur` does with SciPy. Tiles only order the work."""
+    alpha, beta, current, out, _ = step
     initial, coefficients, sums, scale = accumulators
     block = slice(*rows)
     vector = alpha * (P.walk() @ current)[block]

@@ -10,8 +10,8 @@ columns with M accumulators, for rows i in [start, stop), `recur` computes in pl
 the three-term recurrence of the Chebyshev polynomials (alpha = 2, beta = -1, `out` holding the
 vector before `current`), or, with beta = 0, a product. `heatgraph._engine.kernel_arguments` has the
 details. If M is 1 and beta is 0, ``sums[0]`` may double as `out`. Neighbours are visited tile by
-tile: for all rows those below `tile`, then those below 2 `tile`, ..., so that the rows of a tile of
-`current` stay in the cache.
+tile: for all rows those below ``tile_ends[0]``, then those below ``tile_ends[1]``, ..., so that the
+rows of a tile of `current` stay in the cache.
 
 `multiply` computes rows of the product of a sparse matrix and a dense one, and `combine`, on
 vectors that were kept at R rows and for rows i in [start, stop),
@@ -49,7 +49,7 @@ def recur(
     accumulators: Accumulators,
     start: int,
     stop: int,
-    tile: int,
+    tile_ends: Array,
 ) -> None:
     """One fused pass over the rows [start, stop)."""
     indptr, indices, values = operator.indptr, operator.indices, operator.values
@@ -58,7 +58,7 @@ def recur(
     for i in range(start, stop):
         _initialize_row(operator, step, i)
     next_edge = indptr[start:stop].copy()
-    for tile_end in range(tile, len(current) + tile, tile):
+    for tile_end in tile_ends:
         for i in range(start, stop):
             first = last = next_edge[i - start]
             while last < indptr[i + 1] and indices[last] < tile_end:
@@ -134,7 +134,7 @@ def add_rows(
 def _initialize_row(operator: OperatorArrays, step: Step, i: int) -> None:
     """``out[i] <- alpha diagonal[i] current[i] + beta out[i]``."""
     weight, beta = step.alpha * operator.diagonal[i], step.beta
-    source, target = step.current[i], step.out[i]
+    source, target = step.current[step.offset + i], step.out[i]
     # With beta = 0 the target is uninitialised and may hold NaN; never read it.
     if beta == 0:
         for c in range(len(target)):
@@ -147,7 +147,7 @@ def _initialize_row(operator: OperatorArrays, step: Step, i: int) -> None:
 @numba.njit(nogil=True)
 def _accumulate_row(step: Step, accumulators: Accumulators, i: int) -> None:
     """``sums[m, i] <- sums[m, i] + coefficients[m] out[i]``; the first step overwrites."""
-    source, vector, scale = step.current[i], step.out[i], accumulators.scale
+    source, vector, scale = step.current[step.offset + i], step.out[i], accumulators.scale
     for m in range(len(accumulators.coefficients)):
         initial, coefficient = accumulators.initial[m], accumulators.coefficients[m]
         total = accumulators.sums[m, i]

@@ -52,6 +52,11 @@ def even_ranges(rows: int, row_work: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
+def tile_ends(num_nodes: int, tile: int) -> npt.NDArray[np.int64]:
+    """Ends of tiles of `tile` nodes each: the last nodes that a tile's edges lead to, plus one."""
+    return np.minimum(np.arange(tile, num_nodes + tile, tile, dtype=np.int64), num_nodes)
+
+
 def row_blocks(rows: int) -> list[tuple[int, int]]:
     """Cut rows into blocks of `BLOCK_ROWS`."""
     return [(start, min(start + BLOCK_ROWS, rows)) for start in range(0, rows, BLOCK_ROWS)]

@@ -41,8 +41,8 @@ class PanelOperator:
     P : NormalizedOperator
     root : array of shape (n,) or None
         The diagonal of R; None if R is the identity or there are no products.
-    tile : int
-        Nodes whose rows are gathered together (see `heatgraph._engine.kernels`).
+    tile_ends : array
+        Ends of the tiles of nodes whose rows are gathered together (`ranges.tile_ends`).
     workers : WorkerThreads
         The threads of the whole diffusion. Their `stopping` cancels products.
     row_workers : WorkerThreads
@@ -57,7 +57,7 @@ class PanelOperator:
 
     P: NormalizedOperator
     root: Array | None
-    tile: int
+    tile_ends: Array
     workers: WorkerThreads
     row_workers: WorkerThreads
     row_ranges: list[tuple[int, int]]
@@ -72,7 +72,7 @@ class PanelOperator:
 
         targets = no_accumulators(self.P, step.out) if accumulators is None else accumulators
         self.run_ranges(
-            lambda start, stop: recur(self.P, step, targets, (start, stop), self.tile),
+            lambda start, stop: recur(self.P, step, targets, (start, stop), self.tile_ends),
             self.row_ranges,
         )
         if self.progress is not None:
