@@ -132,8 +132,9 @@ class TestDeath:
 
     def test_a_forked_child_does_not_keep_the_lock(self, path):
         """Nor does it end the lock of its parent by releasing its copy."""
-        then = "if os.fork() == 0: lock.release(); input(); os._exit(0)"
-        with hold(path, then) as process:
+        child = "lock.release(); print('child', flush=True); sys.stdin.read(); os._exit(0)"
+        with hold(path, f"if os.fork() == 0: {child}") as process:
+            process.stdout.readline()  # of parent and child, one line each
             with pytest.raises(FileInUseError):
                 FileLock(path, "X.npy")
             process.send_signal(signal.SIGKILL)

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph._io.atomic_files import atomic_write
+from heatgraph._io.regular_files import open_regular_file
 from heatgraph.errors import FileFormatError, InputError
 
 Array = npt.NDArray[Any]
@@ -87,8 +88,9 @@ def write_tensors(
 
 def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_tensors` into new arrays; any other file raises FileFormatError."""
-    path = Path(path)
-    return tensors_from_bytes(path.read_bytes(), kind, path)
+    with open_regular_file(path) as file:
+        raw = file.read()
+    return tensors_from_bytes(raw, kind, Path(path))
 
 
 def map_tensors(
@@ -101,7 +103,7 @@ def map_tensors(
     default by its kind.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         empty = os.fstat(file.fileno()).st_size == 0  # mmap refuses empty files
         raw = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return _read(raw, kind, path, noun or kind)
@@ -116,7 +118,7 @@ def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Arra
 
 def is_tensor_file(path: str | Path) -> bool:
     """Whether a file begins like one in the safetensors format; the rest may be damaged."""
-    with Path(path).open("rb") as file:
+    with open_regular_file(path) as file:
         start = file.read(9)
     return int.from_bytes(start[:8], "little") <= MAX_HEADER_BYTES and start[8:] == b"{"
 
@@ -127,7 +129,7 @@ def read_kind(path: str | Path, noun: str = "model") -> str:
     Nothing but the header is read; `read_tensors` and `map_tensors` check the rest.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         start = file.read(8)
         raw = start + file.read(min(int.from_bytes(start, "little"), MAX_HEADER_BYTES))
     header, _ = _read_header(path, raw, noun)

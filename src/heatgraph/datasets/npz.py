@@ -29,6 +29,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import check_range
 from heatgraph._io.memory import require_memory
+from heatgraph._io.regular_files import open_regular_file
 from heatgraph.errors import FileFormatError, InputError
 
 Array = npt.NDArray[Any]
@@ -87,7 +88,7 @@ class NpzArchive:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file = self.path.open("rb")
+        self._file = open_regular_file(self.path)
         try:
             with self._zip_errors():
                 self._zip = zipfile.ZipFile(self._file)

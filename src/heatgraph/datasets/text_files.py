@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph._arguments import INDEX_LIMIT
+from heatgraph._io.regular_files import open_regular_file
 from heatgraph.errors import FileFormatError
 
 Indices = npt.NDArray[np.int64]
@@ -28,7 +29,7 @@ _QUOTED = 40
 
 def text_lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 file, with their line ends; a byte order mark is dropped."""
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8")
