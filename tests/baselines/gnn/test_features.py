@@ -51,15 +51,6 @@ def test_linear_layers_and_gradients(torch):
     assert_allclose(results[1][1], results[0][1], rtol=1e-6)
 
 
-def test_dropout_of_entries(torch):
-    from heatgraph.baselines.gnn.features import dropout, feature_tensor
-
-    X = feature_tensor(sp.csr_array(COUNTS), sparse=True)
-    assert_array_equal(dropout(X, 0.5, training=False).entries, X.entries)
-    entries = dropout(X, 0.5, training=True).entries
-    assert ((entries == 0) | (entries == 2 * X.entries)).all()
-
-
 def test_permuted_rows(torch):
     from heatgraph.baselines.gnn.features import feature_tensor, permute_rows
 

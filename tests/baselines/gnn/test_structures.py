@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm
-from trained_networks import GRAPH, A, L, S, trained
+from trained_networks import GRAPH, A, L, S
 
 from heatgraph import Graph
 from heatgraph.errors import MemoryBudgetError
@@ -13,9 +13,24 @@ pytestmark = pytest.mark.usefixtures("torch")
 
 
 def test_wavelets_that_do_not_fit_into_memory(monkeypatch):
+    from heatgraph.baselines.gnn.structures import wavelets
+
+    graph = Graph(A, GRAPH.features)
+    wavelets(graph, 0.5, 1e-3)  # imports all that would else import the function replaced below
     monkeypatch.setattr("heatgraph._io.memory.memory_budget_bytes", lambda budget: 1000)
     with pytest.raises(MemoryBudgetError, match="keeping the wavelets needs"):
-        trained("gwnn")
+        wavelets(graph, 0.8, 1e-3)
+
+
+def test_wavelets_are_computed_once_for_a_graph_and_a_setting():
+    from heatgraph.baselines.gnn.structures import wavelets
+
+    graph = Graph(A, GRAPH.features)
+    first = wavelets(graph, 0.8, 1e-3)
+    assert wavelets(graph, 0.8, 1e-3) is first
+    other = wavelets(graph, 0.8, 1e-2)
+    assert other[0].nnz < first[0].nnz
+    assert wavelets(Graph(A, GRAPH.features), 0.8, 1e-2) is not other
 
 
 def dense(edges, values):

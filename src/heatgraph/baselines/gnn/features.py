@@ -41,14 +41,8 @@ class Pattern:
         positions = np.arange(len(indices))
         rows = sp.csr_array((positions, indices.numpy(), indptr.numpy()), shape=shape)
         columns = sp.csc_array(rows)
-        return cls(
-            indptr,
-            indices,
-            _int64_tensor(columns.indptr),
-            _int64_tensor(columns.indices),
-            _int64_tensor(columns.data),
-            shape,
-        )
+        starts, rows_of, order = index_tensors(columns.indptr, columns.indices, columns.data)
+        return cls(indptr, indices, starts, rows_of, order, shape)
 
 
 class SparseFeatures(torch.Tensor):
@@ -91,7 +85,7 @@ class _SparseProduct(torch.autograd.Function):
         transposed = unchecked_csr(
             pattern.csc_indptr,
             pattern.csc_indices,
-            context.entries[pattern.csc_order],
+            context.entries.index_select(0, pattern.csc_order),
             pattern.shape[::-1],
         )
         return None, None, transposed @ gradients[0]
@@ -101,17 +95,11 @@ def feature_tensor(X: Any, *, sparse: bool) -> Tensor:
     """Convert features (n, d) to float32; sparse ones stay sparse if `sparse`."""
     if sp.issparse(X) and sparse:
         X = sp.csr_array(X)
-        pattern = Pattern.from_csr(_int64_tensor(X.indptr), _int64_tensor(X.indices), X.shape)
+        indptr, indices = index_tensors(X.indptr, X.indices)
+        pattern = Pattern.from_csr(indptr, indices, X.shape)
         return SparseFeatures(pattern, torch.from_numpy(X.data))
     X = X.toarray() if sp.issparse(X) else X
     return torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
-
-
-def dropout(X: Tensor, p: float, training: bool) -> Tensor:
-    """Apply dropout; to the stored entries if X is sparse."""
-    if isinstance(X, SparseFeatures):
-        return SparseFeatures(X.pattern, functional.dropout(X.entries, p, training))
-    return functional.dropout(X, p, training)
 
 
 def permute_rows(X: Tensor, order: Tensor) -> Tensor:
@@ -120,15 +108,21 @@ def permute_rows(X: Tensor, order: Tensor) -> Tensor:
         return X[order]
     pattern = X.pattern
     starts, counts = pattern.indptr[:-1][order], pattern.indptr.diff()[order]
-    indptr = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
+    indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0, dtype=counts.dtype)])
     positions = torch.arange(int(indptr[-1])) + (starts - indptr[:-1]).repeat_interleave(counts)
     return SparseFeatures(
         Pattern.from_csr(indptr, pattern.indices[positions], pattern.shape), X.entries[positions]
     )
 
 
-def _int64_tensor(numbers: Any) -> Tensor:
-    return torch.from_numpy(numbers.astype(np.int64))
+def index_tensors(indptr: Any, *arrays: Any) -> list[Tensor]:
+    """Index arrays of a sparse matrix, in 32 bits if they fit.
+
+    MKL reads indices of 32 bits; torch converts longer ones at every product, which takes as long
+    as the product.
+    """
+    dtype = np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64
+    return [torch.from_numpy(array.astype(dtype, copy=False)) for array in (indptr, *arrays)]
 
 
 def unchecked_csr(

@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import DeepGraphInfomax, GCNConv
+from torch_geometric.nn import DeepGraphInfomax
 
 from heatgraph.baselines.gnn.features import permute_rows
 from heatgraph.baselines.gnn.recipes import Recipe
+from heatgraph.baselines.gnn.spectral import GraphConvolution
 from heatgraph.learning.progress import Progress, StageProgress
 
 
@@ -25,12 +26,12 @@ class Encoder(nn.Module):
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
-        self.layer = GCNConv(inputs, hidden, normalize=False)
+        self.layer = GraphConvolution(inputs, hidden)
         self.activation = nn.PReLU(hidden)
 
-    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
         """H (n, hidden) of all nodes."""
-        state: Tensor = self.activation(self.layer(X, edges, weights))
+        state: Tensor = self.activation(self.layer(X, S))
         return state
 
 
@@ -45,9 +46,9 @@ class DGI(nn.Module):
         nn.init.zeros_(self.read.bias)
         self.recipe = recipe
 
-    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
         """Scores of all nodes."""
-        scores: Tensor = self.read(self.encoder(X, edges, weights))
+        scores: Tensor = self.read(self.encoder(X, S))
         return scores
 
     def pretrain(self, inputs: tuple[Tensor, ...], progress: Progress | None) -> Tensor:

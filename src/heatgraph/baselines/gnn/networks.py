@@ -24,22 +24,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch_geometric.nn import (
-    APPNP,
-    GATConv,
-    GCNConv,
-    JumpingKnowledge,
-    SAGEConv,
-    SGConv,
-)
+from torch_geometric.nn import GATConv, JumpingKnowledge, SAGEConv, SGConv
+from torch_geometric.utils import softmax
 
 from heatgraph.baselines.gnn import structures
 from heatgraph.baselines.gnn.continuous import CGNN, GCDE
-from heatgraph.baselines.gnn.features import dropout
+from heatgraph.baselines.gnn.dropout import dropout
 from heatgraph.baselines.gnn.infomax import DGI
 from heatgraph.baselines.gnn.recipes import Recipe
 from heatgraph.baselines.gnn.sampling import FastGCN
-from heatgraph.baselines.gnn.spectral import HeatConvolution, WaveletConvolution, product
+from heatgraph.baselines.gnn.spectral import (
+    GraphConvolution,
+    HeatConvolution,
+    WaveletConvolution,
+    product,
+)
 from heatgraph.graph import Graph
 
 Inputs = tuple[Tensor, ...]
@@ -86,6 +85,17 @@ class MeanConvolution(SAGEConv):
         return mean + self.lin_r(X) if self.root_weight else mean
 
 
+class AttentionConvolution(GATConv):
+    """`GATConv` with the dropout of `heatgraph.baselines.gnn.dropout`."""
+
+    def edge_update(
+        self, alpha_j: Tensor, alpha_i: Tensor, index: Tensor, ptr: Tensor | None, dim_size: int
+    ) -> Tensor:
+        """Attention (m, heads) of the edges."""
+        scores = functional.leaky_relu(alpha_j + alpha_i, self.negative_slope)
+        return dropout(softmax(scores, index, ptr, dim_size), self.dropout, self.training)
+
+
 class JKNet(nn.Module):
     """Jumping knowledge: the last layer reads the outputs of all GCN layers."""
 
@@ -93,23 +103,21 @@ class JKNet(nn.Module):
         super().__init__()
         hidden, count = recipe.hidden, recipe.layers
         widths = [inputs, *[hidden] * count]
-        self.layers = nn.ModuleList(
-            GCNConv(*pair, normalize=False) for pair in itertools.pairwise(widths)
-        )
+        self.layers = nn.ModuleList(GraphConvolution(*pair) for pair in itertools.pairwise(widths))
         self.jump = JumpingKnowledge(mode, hidden, count)
         width = hidden * count if mode == "cat" else hidden
-        self.read = GCNConv(width, outputs, normalize=False)
+        self.read = GraphConvolution(width, outputs)
         self.dropout = recipe.dropout
 
-    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
         """Scores of all nodes."""
         states = []
         for layer in self.layers:
             X = dropout(X, self.dropout, self.training)
-            X = functional.relu(layer(X, edges, weights))
+            X = functional.relu(layer(X, S))
             states.append(X)
         joined = dropout(self.jump(states), self.dropout, self.training)
-        scores: Tensor = self.read(joined, edges, weights)
+        scores: Tensor = self.read(joined, S)
         return scores
 
 
@@ -123,14 +131,17 @@ class PredictThenPropagate(nn.Module):
         for linear in (self.first, self.second):
             nn.init.xavier_uniform_(linear.weight)
         self.dropout = recipe.dropout
-        # Without the layer's own dropout: it accumulates over the steps, and rescales each time.
-        self.propagate = APPNP(recipe.options["steps"], recipe.options["alpha"], normalize=False)
+        self.steps, self.alpha = recipe.options["steps"], recipe.options["alpha"]
 
-    def forward(self, X: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+    def forward(self, X: Tensor, S: Tensor) -> Tensor:
         """Scores of all nodes."""
         X = functional.relu(self.first(dropout(X, self.dropout, self.training)))
-        X = self.second(dropout(X, self.dropout, self.training))
-        scores: Tensor = self.propagate(X, edges, weights)
+        predicted: Tensor = self.second(dropout(X, self.dropout, self.training))
+        # Edges have no dropout: in PyTorch Geometric's layer it accumulates over the steps, and
+        # rescales each time.
+        scores = predicted
+        for _ in range(self.steps):
+            scores = (1 - self.alpha) * product(S, scores) + self.alpha * predicted
         return scores
 
 
@@ -159,7 +170,7 @@ class SIGN(nn.Module):
             H = product(S, H[:, width:])  # each step leaves one part behind
             diffused.append(H[:, :width])
         state = functional.relu(torch.cat(diffused, dim=1) + self.bias)
-        scores: Tensor = self.second(functional.dropout(state, self.dropout, self.training))
+        scores: Tensor = self.second(dropout(state, self.dropout, self.training))
         return scores
 
 
@@ -169,14 +180,14 @@ def _widths(inputs: int, outputs: int, recipe: Recipe) -> list[tuple[int, int]]:
 
 def _gcn(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     pairs = _widths(inputs, outputs, recipe)
-    return ConvolutionStack([GCNConv(*pair, normalize=False) for pair in pairs], recipe.dropout)
+    return ConvolutionStack([GraphConvolution(*pair) for pair in pairs], recipe.dropout)
 
 
 def _gat(inputs: int, outputs: int, recipe: Recipe, num_nodes: int) -> nn.Module:
     heads, last, p = recipe.options["heads"], recipe.options["out_heads"], recipe.dropout
     layers = [
-        GATConv(inputs, recipe.hidden, heads, dropout=p),
-        GATConv(recipe.hidden * heads, outputs, last, concat=False, dropout=p),
+        AttentionConvolution(inputs, recipe.hidden, heads, dropout=p),
+        AttentionConvolution(recipe.hidden * heads, outputs, last, concat=False, dropout=p),
     ]
     return ConvolutionStack(layers, p, functional.elu)
 
@@ -225,10 +236,6 @@ def _prepare_weighted_edges(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.edge_pairs(graph), structures.edge_weights(graph)
 
 
-def _prepare_operator(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
-    return X, *structures.operator_entries(graph.operator().to_scipy())
-
-
 def _prepare_matrix(graph: Graph, X: Tensor, recipe: Recipe) -> Inputs:
     return X, structures.csr_tensor(graph.operator().to_scipy())
 
@@ -271,7 +278,7 @@ class Network:
     """
 
     build: Builder
-    prepare: Callable[[Graph, Tensor, Recipe], Inputs] = _prepare_operator
+    prepare: Callable[[Graph, Tensor, Recipe], Inputs] = _prepare_matrix
     uses_edge_weights: bool = True
     accepts_sparse: bool = True
     is_transductive: bool = False
@@ -297,12 +304,12 @@ NETWORKS: dict[str, Network] = {
     "gwnn": Network(_gwnn, _prepare_wavelets, is_transductive=True),
     "graphheat": Network(_graphheat, _prepare_matrix_without_loops),
     "cgnn": Network(_ignoring_num_nodes(CGNN), _prepare_loop_weighted_operator),
-    "gcde": Network(_ignoring_num_nodes(GCDE), _prepare_matrix),
+    "gcde": Network(_ignoring_num_nodes(GCDE)),
     "dgi": Network(_ignoring_num_nodes(DGI)),
     "dgi-random": Network(_ignoring_num_nodes(DGI)),
     "fastgcn": Network(
         _ignoring_num_nodes(FastGCN), _prepare_smoothed_features, accepts_sparse=False
     ),
     "sgc": Network(_sgc, _prepare_weighted_edges, accepts_sparse=False),
-    "sign-mlp": Network(_ignoring_num_nodes(SIGN), _prepare_matrix),
+    "sign-mlp": Network(_ignoring_num_nodes(SIGN)),
 }

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from heatgraph.baselines.gnn.dropout import dropout
 from heatgraph.baselines.gnn.recipes import Recipe
 
 
@@ -58,6 +59,6 @@ class FastGCN(nn.Module):
         return sums.index_add(0, rows, messages) + self.second.bias
 
     def _hidden(self, SX: Tensor) -> Tensor:
-        X = functional.dropout(SX, self.dropout, self.training)
-        state = functional.dropout(functional.relu(self.first(X)), self.dropout, self.training)
+        X = dropout(SX, self.dropout, self.training)
+        state = dropout(functional.relu(self.first(X)), self.dropout, self.training)
         return state @ self.second.weight.T

@@ -13,11 +13,13 @@ applies all of it, as in their equation, with a tenth of the work on Pubmed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch_geometric.nn import GCNConv
 
 from heatgraph._engine.chebyshev import chebyshev_series
 from heatgraph.schemes import Heat
@@ -47,8 +49,23 @@ def product(K: Tensor, H: Tensor) -> Tensor:
     return result
 
 
+class GraphConvolution(GCNConv):
+    """S H W + b, initialised by PyTorch Geometric, with S as a matrix instead of edges.
+
+    A product with the matrix neither keeps nor sums messages along edges.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, normalize=False)
+
+    def forward(self, H: Tensor, S: Tensor) -> Tensor:
+        """The hidden state (n, outputs)."""
+        state: Tensor = product(S, self.lin(H)) + self.bias
+        return state
+
+
 class Convolution(nn.Module):
-    """S H W + b, a GCN layer, initialised as by GCDE's authors."""
+    """The same layer, initialised as by GCDE's authors."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -85,22 +102,26 @@ class SymmetricSeries(torch.autograd.Function):
     def forward(context: Any, S: Tensor, coefficients: tuple[float, ...], H: Tensor) -> Tensor:
         """The series applied to H."""
         context.series = S, coefficients
-        return _apply_series(S, coefficients, H)
+        return apply_series(S, [coefficients], H)[0]
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
         """The gradient by H."""
         S, coefficients = context.series
-        return None, None, _apply_series(S, coefficients, gradients[0])
+        return None, None, apply_series(S, [coefficients], gradients[0])[0]
 
 
-def _apply_series(S: Tensor, coefficients: tuple[float, ...], H: Tensor) -> Tensor:
-    last, current = H, S @ H
-    total = coefficients[0] * last
-    for coefficient in coefficients[1:]:
-        total += coefficient * current
-        last, current = current, torch.addmm(last, S, current, beta=-1, alpha=2)
-    return total
+def apply_series(S: Tensor, series: Sequence[Sequence[float]], H: Tensor) -> list[Tensor]:
+    """sum_k c_k T_k(S) H for each list of coefficients c, from one set of Chebyshev vectors."""
+    sums = [coefficients[0] * H for coefficients in series]
+    last = current = H
+    for k in range(1, max(map(len, series))):
+        product = torch.addmm(last, S, current, beta=-1, alpha=2) if k > 1 else S @ current
+        last, current = current, product
+        for total, coefficients in zip(sums, series, strict=True):
+            if k < len(coefficients):
+                total.add_(current, alpha=coefficients[k])
+    return sums
 
 
 class HeatConvolution(nn.Module):

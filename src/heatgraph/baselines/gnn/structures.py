@@ -7,6 +7,7 @@ dropped, which leaves sparse ones; they are computed dense, one panel of rows at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +16,19 @@ import torch
 from torch import Tensor
 
 from heatgraph._io.memory import require_memory
-from heatgraph.baselines.gnn.features import unchecked_csr
+from heatgraph.baselines.gnn.features import index_tensors, unchecked_csr
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme
 
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
-# Of a wavelet: a float32 and an int32 here, and a float32 and an int64 in the tensor.
-ENTRY_BYTES = 8 + 12
+# Of a wavelet: a float32 and an int32, in its panels and in the matrix that they are joined to.
+ENTRY_BYTES = 2 * 8
+# Setting and wavelets of graphs that are in use.
+_WAVELETS: WeakKeyDictionary[Graph, tuple[tuple[float, float], list[sp.csr_array]]] = (
+    WeakKeyDictionary()
+)
 
 
 def edge_pairs(graph: Graph, *, self_loops: bool = False) -> Tensor:
@@ -57,8 +62,18 @@ def operator_entries(S: sp.csr_array) -> tuple[Tensor, Tensor]:
 def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
     """exp(-t L) and exp(t L), of L without self-loops, with entries up to `threshold` dropped.
 
-    Both are computed from one set of Chebyshev vectors.
+    Those of the last setting are kept as long as the graph: on Pubmed they take as long to compute
+    as many epochs, and further seeds and predictions read the same.
     """
+    setting, kernels = _WAVELETS.get(graph, (None, []))
+    if setting != (time, threshold):
+        kernels = _compute_wavelets(graph, time, threshold)
+        _WAVELETS[graph] = (time, threshold), kernels
+    return kernels
+
+
+def _compute_wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
+    """Both wavelets, from one set of Chebyshev vectors."""
     schemes = [Heat(time), BackwardHeat(time)]
     n, plain = graph.num_nodes, graph.with_features(None)
     panel = max(1, PANEL_BYTES // (8 * n * len(schemes)))
@@ -79,10 +94,8 @@ def wavelets(graph: Graph, time: float, threshold: float) -> list[sp.csr_array]:
 
 def csr_tensor(matrix: sp.csr_array) -> Tensor:
     """A torch CSR tensor of a SciPy matrix."""
-    indptr, indices = (
-        torch.from_numpy(array.astype(np.int64)) for array in (matrix.indptr, matrix.indices)
-    )
-    values = torch.from_numpy(matrix.data.astype(np.float32))
+    values = torch.from_numpy(matrix.data.astype(np.float32, copy=False))
+    indptr, indices = index_tensors(matrix.indptr, matrix.indices)
     return unchecked_csr(indptr, indices, values, matrix.shape)
 
 
