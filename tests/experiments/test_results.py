@@ -1,11 +1,16 @@
 """Stored results: filtering, resuming, stale results, and files that are not ours."""
 
 import json
+import random
+import subprocess
+import sys
 
 import pytest
 
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.experiments.results import (
+    FORMAT,
+    MAX_DEPTH,
     RESULTS_FILE,
     Record,
     Records,
@@ -127,6 +132,147 @@ class TestResultStore:
         with pytest.raises(FileFormatError, match=r"does not hold results of .*delete"):
             open_store(tmp_path)
         assert (tmp_path / RESULTS_FILE).read_text() == content
+
+
+class TestDamage:
+    """Damaged files are refused, and never read in part."""
+
+    @pytest.fixture
+    def file(self, tmp_path):
+        store = open_store(tmp_path)
+        store.check_data("cora", "digest")
+        store.skip(make_trial(9), "no network.")
+        for seed in range(3):
+            store.add(make_trial(seed, grid=[1, 2.5]), {"accuracy": 80.5 + seed}, 1.5)
+        return tmp_path / RESULTS_FILE
+
+    def test_a_flipped_bit_is_noticed_wherever_it_changes_the_content(self, file):
+        raw, content = file.read_bytes(), json.loads(file.read_bytes())
+        randomness, refused = random.Random(0), 0
+        for _ in range(500):
+            place, bit = randomness.randrange(len(raw)), randomness.randrange(8)
+            damaged = bytearray(raw)
+            damaged[place] ^= 1 << bit
+            file.write_bytes(damaged)
+            try:
+                open_store(file.parent)
+            except FileFormatError:
+                refused += 1
+            else:
+                assert json.loads(damaged) == content  # a space became a line break
+        assert refused > 250
+
+    @pytest.mark.parametrize("change", ["value", "entry", "checksum"])
+    def test_other_content_does_not_have_the_checksum(self, file, change):
+        content = json.loads(file.read_text())
+        if change == "value":
+            content["entries"][0]["result"]["accuracy"] += 1e-12
+        elif change == "entry":
+            del content["entries"][1]
+        else:
+            del content["sha256"]
+        file.write_text(json.dumps(content))
+        with pytest.raises(FileFormatError, match="damaged or was altered: its checksum .*delete"):
+            open_store(file.parent)
+
+    def test_files_of_format_2_have_no_checksum(self, file):
+        content = json.loads(file.read_text())
+        content["heatgraph-paper"] = 2
+        file.write_text(json.dumps(content))
+        with pytest.raises(FileFormatError, match="checksum"):
+            open_store(file.parent)
+        del content["sha256"]
+        file.write_text(json.dumps(content))
+        store = open_store(file.parent)
+        store.add(make_trial(3), {}, 0.0)
+        assert json.loads(file.read_text())["heatgraph-paper"] == FORMAT
+        assert len(json.loads(file.read_text())["entries"]) == 4
+
+    @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+    def test_what_is_no_number_in_json_is_refused(self, file, number):
+        content = json.loads(file.read_text())
+        del content["sha256"]
+        content["heatgraph-paper"] = 2
+        file.write_text(json.dumps(content).replace("80.5", number))
+        with pytest.raises(FileFormatError, match="not JSON compliant"):
+            open_store(file.parent)
+
+    @pytest.mark.parametrize("depth", [MAX_DEPTH, 900, 200_000])
+    def test_deep_nesting_is_refused(self, file, depth):
+        file.write_text('{"heatgraph-paper": 3, "runs": ' + "[" * depth + "]" * depth + "}")
+        with pytest.raises(FileFormatError, match="does not hold results of .*(levels|recursion)"):
+            open_store(file.parent)
+
+    def test_damage_during_a_run_stops_it_and_stays(self, file):
+        store = open_store(file.parent)
+        file.write_text("{")
+        with pytest.raises(FileFormatError, match="delete the file"):
+            store.add(make_trial(5), {}, 0.0)
+        assert file.read_text() == "{"
+
+    def test_results_as_deep_as_no_file_may_be_are_not_written(self, file):
+        before, deep = file.read_bytes(), []
+        for _ in range(MAX_DEPTH):
+            deep = [deep]
+        with pytest.raises(ValueError, match="levels"):
+            open_store(file.parent).add(make_trial(5), {"deep": deep}, 0.0)
+        assert file.read_bytes() == before
+
+
+class TestSeveralProcesses:
+    def test_all_entries_are_kept(self, tmp_path):
+        code = (
+            "import sys\n"
+            "from pathlib import Path\n"
+            "from heatgraph.experiments.results import ResultStore, Trial\n"
+            "store = ResultStore(Path(sys.argv[1]), 'paper', 'writer ' + sys.argv[2])\n"
+            "input()\n"
+            "for seed in range(50):\n"
+            "    trial = Trial({'dataset': 'cora', 'writer': sys.argv[2], 'seed': seed}, dict)\n"
+            "    store.add(trial, {'accuracy': seed}, 0.0)\n"
+        )
+        processes = [
+            subprocess.Popen([sys.executable, "-c", code, tmp_path, name], stdin=subprocess.PIPE)
+            for name in "ab"
+        ]
+        for process in processes:
+            process.communicate(b"go\n")
+        assert [process.returncode for process in processes] == [0, 0]
+        content = json.loads((tmp_path / RESULTS_FILE).read_text())
+        assert len(content["entries"]) == 100
+        for entry in content["entries"]:
+            writer = entry["setting"]["writer"]
+            assert content["runs"][entry["run"]]["command"] == f"writer {writer}"
+        assert [entry.name for entry in tmp_path.iterdir()] == [RESULTS_FILE]
+
+    def test_each_sees_what_the_other_has_stored(self, tmp_path):
+        first, second = open_store(tmp_path), open_store(tmp_path)
+        first.add(make_trial(0), {}, 0.0)
+        second.add(make_trial(1), {}, 0.0)
+        second.skip(make_trial(2), "no network.")
+        second.save()
+        first.save()
+        for store in (first, second, open_store(tmp_path)):
+            assert make_trial(0) in store
+            assert store.skip_reason(make_trial(2)) == "no network."
+        assert make_trial(1) in first
+
+    def test_a_reason_does_not_return_once_another_has_a_result(self, tmp_path):
+        first, second = open_store(tmp_path), open_store(tmp_path)
+        first.skip(make_trial(), "no network.")
+        first.save()
+        second.add(make_trial(), {}, 0.0)
+        first.save()
+        assert open_store(tmp_path).skip_reason(make_trial()) is None
+
+    def test_data_that_another_has_stored_meanwhile(self, tmp_path):
+        first, second = open_store(tmp_path), open_store(tmp_path)
+        first.check_data("cora", "first")
+        second.check_data("cora", "second")
+        first.save()
+        with pytest.raises(InputError, match="results of other data by the name of cora"):
+            second.add(make_trial(), {}, 0.0)
+        assert make_trial() not in open_store(tmp_path)
 
 
 def test_runs_that_differ_only_in_time_share_a_row():
