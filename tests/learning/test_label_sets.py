@@ -76,6 +76,17 @@ def test_other_values_are_refused(y, message):
         LabelSets.read(y, 2)
 
 
+@pytest.mark.parametrize(
+    "y",
+    [[["a"], ["a\0"]], pd.DataFrame(np.eye(2, dtype=int), columns=["a", "a\0"])],
+    ids=["lists", "data frame"],
+)
+def test_null_characters_at_the_end_of_a_label_count(y):
+    sets = LabelSets.read(y, 2)
+    assert sets.labels.tolist() == ["a", "a\0"]
+    assert_array_equal(sets.of_classes(sets.labels), np.eye(2))
+
+
 def test_nodes_without_labels_are_named():
     sets = LabelSets.read([["a"], None, []], 3)
     with pytest.raises(InputError, match=r"train names nodes without labels. Node 1 has none"):

@@ -66,6 +66,15 @@ def test_mixed_labels_come_back_unchanged():
     assert labels.encode(classes, np.arange(4)).tolist() == [0, 1, 2, 0]
 
 
+@pytest.mark.parametrize("y", [["a", "a\0", "b"], np.array(["a", "a\0", "b"], dtype=object)])
+def test_null_characters_at_the_end_of_a_label_count(y):
+    """NumPy's arrays of text drop them."""
+    labels = Labels.read(y, 3)
+    classes = labels.classes(np.arange(3))
+    assert classes.tolist() == ["a", "a\0", "b"]
+    assert labels.encode(classes, np.arange(3)).tolist() == [0, 1, 2]
+
+
 def test_a_label_that_is_no_class_is_encoded_as_minus_one():
     assert Labels.read([1, 2, 3], 3).encode(np.array([1, 3]), np.arange(3)).tolist() == [0, -1, 1]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph._arguments import as_array
+from heatgraph._arguments import as_array, exact_array
 from heatgraph.errors import InputError, UnknownClassWarning, warn
 from heatgraph.learning._labels import known_nodes, separate_nodes, unique_labels
 
@@ -169,10 +169,11 @@ def unique_order(labels: list[Any]) -> Array:
     if len(set(labels)) < len(labels):
         repeated = next(label for label in labels if labels.count(label) > 1)
         raise InputError(f"the columns of y must differ in their names. {repeated!r} is repeated.")
+    if all(isinstance(label, str) for label in labels):
+        return exact_array(labels)
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
-    is_text = all(isinstance(label, str) for label in labels)
-    return array.astype(str) if is_text else array
+    return array
 
 
 def _is_missing(entry: Any) -> bool:

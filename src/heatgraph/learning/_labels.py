@@ -192,7 +192,7 @@ def unique_labels(values: Array) -> Array:
         raise InputError(f"y has labels that cannot be compared: {error}.") from error
     kinds = {type(value) for value in found}
     if len(kinds) == 1 and issubclass(kinds.pop(), str | bool | numbers.Real):
-        return np.array(sorted(found))
+        return exact_array(sorted(found))  # NumPy's text drops null characters at the end
     ordered = np.empty(len(found), dtype=object)
     ordered[:] = sorted(found, key=lambda value: (type(value).__name__, repr(value)))
     return ordered

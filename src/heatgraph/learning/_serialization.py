@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._arguments import exact_array
 from heatgraph.errors import FileFormatError, InputError, StabilityWarning
 from heatgraph.graph import Graph
 from heatgraph.graph._storage import deserialize_graph, read_encoder, serialize_graph
@@ -146,7 +147,7 @@ def deserialize_classes(content: dict[str, Any], least: int = 2) -> Array:
         classes = np.empty(len(values), dtype=object)
         classes[:] = values
         return classes
-    classes = np.array(values)
+    classes = exact_array(values)
     if classes.dtype.kind not in (kind, "i" if kind == "u" else kind):
         raise ValueError(f"classes are not of the kind {kind!r}")
     return classes
