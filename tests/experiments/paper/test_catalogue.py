@@ -87,6 +87,6 @@ def test_sections_without_results(name):
 def test_markup_of_remarks_is_balanced(name):
     section = Section("s", "s", EXPERIMENTS[name].remarks)
     page = to_html(Document("d", [], [section]))
-    text = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+    text = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
     assert "*" not in text
     assert "`" not in text
