@@ -68,6 +68,12 @@ def test_blank_rows_alone():
     assert to_python(read_lists(as_column([None, ""], pa.string()))) == [None, None]
 
 
+@pytest.mark.parametrize("blank", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+def test_any_whitespace_around_lists(blank):
+    texts = [f"{blank}[1, 2]", f"[3, 4]{blank}", "[5, 6]"]
+    assert to_python(read_lists(as_column(texts))) == [[1, 2], [3, 4], [5, 6]]
+
+
 def test_escapes():
     assert read_strings([r'["a\u00e4\n"]', r"['it\'s']", r'["\x41"]']) == [
         ["aä\n"],

@@ -74,7 +74,7 @@ def looks_like_list(text: str) -> bool:
 
 def _parse_lists(column: Column) -> Lists:
     """Parse lists that are written as text: numbers by Arrow, strings one by one."""
-    texts = column.values.cast(pa.large_string()).combine_chunks()
+    texts = pc.utf8_trim_whitespace(column.values.cast(pa.large_string()).combine_chunks())
     missing = ~column.texts.present
     are_numbers = pc.match_substring_regex(texts.filter(pa.array(~missing)), _NUMBERS)
     if pc.all(are_numbers, min_count=0).as_py():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from heatgraph.tables.edge_table.directions import Directions
 from heatgraph.tables.edge_table.edges import read_edges
 from heatgraph.tables.formats.node_files import open_node_table
 from heatgraph.tables.ids import check_unique, describe_id_table, read_ids
+from heatgraph.tables.input_table import InputTable
+from heatgraph.tables.memory_estimate import node_table_bytes, require_budget
 from heatgraph.tables.node_table.column_uses import ColumnUse
 from heatgraph.tables.node_table.features import read_features
 from heatgraph.tables.node_table.labels import read_split
@@ -126,7 +129,8 @@ def from_tables(
         Edges whose ends are not in `nodes`: raise an error, drop them, or add nodes without label
         and with features 0.
     memory_budget : int or str, optional
-        Bytes, or a string such as "4GB"; by default all memory. A file may take half of it.
+        Bytes, or a string such as "4GB"; by default all memory. Parsing a file
+        may take half of it.
     task : {"classification", "multilabel", "regression", "auto"}
         What the column of labels holds: one label per node, a list of labels, or a number. "auto"
         decides by the values; `Dataset.task` says how.
@@ -192,12 +196,18 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
     if table.num_rows == 0:
         raise InputError(f"{table.name} has no rows. Expected one per node.")
     columns = find_node_columns(table, options)
+    needed = node_table_bytes(table, _columns_in_use(table, columns, options))
+    require_budget(table, needed, options.memory_bytes)
     ids = read_ids(table, str(columns["id"].name))
     check_unique(table, ids, columns["id"])
     with ThreadPoolExecutor(1) as pool:
         # Edges on one core, features and labels on another.
         future = pool.submit(
-            read_edges, edges, ids, describe_id_table(table, columns["id"]), options
+            read_edges,
+            edges,
+            ids,
+            describe_id_table(table, columns["id"]),
+            options.with_less_memory(needed),
         )
         label, split = columns["label"].name, columns["split"].name
         target, known = TargetColumn(), None
@@ -233,6 +243,21 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
         losses,
         uses + features.uses,
     )
+
+
+def _columns_in_use(
+    table: InputTable, columns: dict[str, ColumnChoice], options: TableOptions
+) -> set[str | None]:
+    """Columns that are converted: those of a purpose, and those that may be features."""
+    used = {choice.name for choice in columns.values()}
+    given = options.features
+    if given is None:
+        return used | (options.model_columns or set(table.column_names))
+    patterns = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    named = [pattern for pattern in patterns if isinstance(pattern, str)]
+    return used | {
+        name for name in table.column_names if any(fnmatchcase(name, one) for one in named)
+    }
 
 
 def _append_unlabelled(target: TargetColumn, num_rows: int) -> Any:

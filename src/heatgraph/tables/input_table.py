@@ -24,6 +24,8 @@ SUFFIXES = (
     *_TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in _TEXT_SUFFIXES),
     ".parquet", ".pq", ".npz", ".npy",
 )  # fmt: skip
+# Each column takes about 0.1 ms, however few rows it has.
+MAX_COLUMNS = 100_000
 # Names that pandas gives to an unnamed index: in CSV, in CSV read and written again, in Arrow.
 _INDEX_NAME = re.compile(r"$|Unnamed: \d+$|__index_level_\d+__$")
 
@@ -44,6 +46,7 @@ class InputTable:
     def from_arrow(cls, arrow: pa.Table, name: str, locate: Callable[[int], str]) -> InputTable:
         """Name the unnamed columns, and refuse duplicate names."""
         original = arrow.column_names
+        check_width(name, len(original))
         names = clean_column_names(original)
         (repeated, count), *_ = Counter(names).most_common(1) or [("", 0)]
         if count > 1:
@@ -101,7 +104,9 @@ def as_input_table(obj: Any, name: str) -> InputTable:
             f"{name} must be a path, a data frame (pandas, polars, Arrow, or anything that "
             f"exports Arrow) or a dictionary of columns. Got {type(obj).__name__}."
         )
-    return InputTable.from_arrow(arrow, name, lambda row: f"{name}, row {row} (counted from 0)")
+    table = InputTable.from_arrow(arrow, name, lambda row: f"{name}, row {row} (counted from 0)")
+    check_texts(table)
+    return table
 
 
 def _to_arrow(obj: Any) -> pa.Table | None:
@@ -115,6 +120,43 @@ def _to_arrow(obj: Any) -> pa.Table | None:
         from pyarrow.interchange import from_dataframe
 
         return from_dataframe(obj)
+    return None
+
+
+def check_width(name: str, num_columns: int) -> None:
+    """Refuse a table of more than `MAX_COLUMNS` columns, each of which takes a while to read."""
+    if num_columns > MAX_COLUMNS:
+        raise InputError(
+            f"{name} has {num_columns:,} columns, and a table may have {MAX_COLUMNS:,}. Features "
+            "in such numbers are read from a matrix (.npz, .npy, .mtx) or a table of node, feature "
+            "and value, named as the features."
+        )
+
+
+def check_texts(table: InputTable) -> None:
+    """Refuse text that is not UTF-8, which Arrow's columns may hold, and other invalid columns."""
+    for name, column in zip(table.column_names, table.arrow.itercolumns(), strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            row = _first_not_utf8(table.column(name))
+            if row is None:
+                reason = str(error).splitlines()[0]
+                problem = f"{table.name}: column {name!r} is damaged: {reason}."
+            else:
+                problem = f"{table.locate(row)}: the text in column {name!r} is not UTF-8."
+            raise InputError(f"{problem} Write the table again, with text as UTF-8.") from error
+
+
+def _first_not_utf8(column: pa.ChunkedArray) -> int | None:
+    """The first row whose text is not UTF-8; None if there is none, or it is within a list."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    for row, content in enumerate(column.cast(pa.large_binary())):
+        try:
+            (content.as_py() or b"").decode()
+        except UnicodeDecodeError:
+            return row
     return None
 
 

@@ -18,6 +18,7 @@ from heatgraph.tables.edge_table.edges import read_edges
 from heatgraph.tables.formats.files import open_table
 from heatgraph.tables.ids import check_unique, find_ids, read_ids
 from heatgraph.tables.input_table import is_path
+from heatgraph.tables.memory_estimate import node_table_bytes, require_budget
 from heatgraph.tables.node_table.features import read_features
 from heatgraph.tables.options import NODE_COLUMNS, TableOptions
 from heatgraph.tables.values import to_numpy
@@ -62,6 +63,7 @@ def read_new_node_tables(
     table = open_table(nodes, "nodes", NODE_COLUMNS, options)
     if table.num_rows == 0:
         raise InputError(f"{table.name} has no rows. Expected one per new node.")
+    require_budget(table, node_table_bytes(table), options.memory_bytes)
     columns = find_node_columns(table, options)
     ids = read_ids(table, str(columns["id"].name))
     check_unique(table, ids, columns["id"])

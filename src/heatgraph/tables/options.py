@@ -5,7 +5,7 @@ The module imports nothing heavy, so that the command line can list choices with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from heatgraph.errors import InputError
@@ -98,6 +98,10 @@ class TableOptions:
         from heatgraph._io.memory import memory_budget_bytes
 
         return memory_budget_bytes(self.memory_budget)
+
+    def with_less_memory(self, taken: float) -> TableOptions:
+        """The same options, with what the budget leaves when so many bytes are taken."""
+        return replace(self, memory_budget=max(self.memory_bytes - taken, 1.0))
 
 
 def model_options(model: Any, directed: str) -> dict[str, Any]:

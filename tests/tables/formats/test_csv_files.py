@@ -3,9 +3,13 @@
 import gzip
 import os
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from heatgraph.errors import FileFormatError, InputError, MemoryBudgetError
+from heatgraph.tables import memory_estimate
+from heatgraph.tables.formats import csv_files
 
 PLAIN = b"id,x,note\na,1,u\nb,2,v\n"
 EXPECTED = {"id": ["a", "b"], "x": [1, 2], "note": ["u", "v"]}
@@ -218,10 +222,28 @@ def test_damaged_gzip(read):
 def test_gzip_beyond_the_memory_budget(read):
     packed = gzip.compress(b"id,x\n" + b"a,1\n" * 1_000_000)
     assert len(packed) < 100_000
-    with pytest.raises(MemoryBudgetError, match=r"holds more than 500.0 kB, which is what the"):
+    with pytest.raises(MemoryBudgetError, match=r"holds more than 166.7 kB, which is what the"):
         read(packed, memory=1e6)
 
 
 def test_csv_beyond_the_memory_budget(read):
-    with pytest.raises(MemoryBudgetError, match="Raise the budget, or read less"):
+    with pytest.raises(MemoryBudgetError, match=r"Raise the budget .memory_budget=, --memory."):
         read(PLAIN * 100, memory=1000)
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_rows_longer_than_a_block(read, quote):
+    longs = [f"{letter * (3 * csv_files.BLOCK_BYTES)}" for letter in "uv"]
+    rows = [f"{at},{quote}{text}{quote}\n" for at, text in enumerate(longs)]
+    assert read(("id,x\n" + "".join(rows)).encode()).arrow["x"].to_pylist() == longs
+
+
+def test_values_are_counted_before_they_are_parsed(read, monkeypatch):
+    content = b"id" + b",x%d" * 99 % tuple(range(99)) + b"\n" + (b"0" + b"," * 99 + b"\n") * 2000
+    num_bytes, num_values = len(content), 100 * 2001
+    needed = memory_estimate.csv_bytes(num_bytes, num_values)
+    assert read(content, memory=2.1 * needed).num_rows == 2000
+    monkeypatch.setattr(pa.csv, "read_csv", None)  # would be an error of another type
+    for pack in (bytes, gzip.compress):
+        with pytest.raises(MemoryBudgetError, match="which is what the memory budget leaves for"):
+            read(pack(content), memory=1.9 * needed)

@@ -18,6 +18,7 @@ from heatgraph.tables.edge_table.directions import Directions, count_directions
 from heatgraph.tables.edge_table.unknown_nodes import read_edge_ends
 from heatgraph.tables.formats.edge_files import open_edge_table
 from heatgraph.tables.input_table import InputTable
+from heatgraph.tables.memory_estimate import edge_table_bytes, require_budget
 from heatgraph.tables.options import Decimal, Duplicates, TableOptions
 from heatgraph.tables.unused_columns import unused_edge_columns
 from heatgraph.tables.values import read_numbers, to_numpy
@@ -49,6 +50,7 @@ class Edges:
 def read_edges(edges: Any, ids: pa.ChunkedArray, nodes: str, options: TableOptions) -> Edges:
     """Read the edges between the nodes `ids`; `nodes` names their table in errors."""
     table, notes = open_edge_table(edges, ids, options)
+    require_budget(table, edge_table_bytes(table), options.memory_bytes)
     columns = find_edge_columns(table, options)
     losses = unused_edge_columns(table, columns, options)
     num_rows = table.num_rows

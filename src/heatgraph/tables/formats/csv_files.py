@@ -24,7 +24,8 @@ import pyarrow.csv
 from heatgraph.errors import FileFormatError
 from heatgraph.tables.formats.file_errors import empty_file, too_large
 from heatgraph.tables.formats.file_formats import GZIP_MAGIC, read_content
-from heatgraph.tables.input_table import InputTable, clean_column_names
+from heatgraph.tables.input_table import InputTable, check_width, clean_column_names
+from heatgraph.tables.memory_estimate import CSV_BYTE, csv_bytes
 from heatgraph.tables.values import is_number
 
 DELIMITERS = (",", "\t", ";", "|")
@@ -32,6 +33,8 @@ HEADER_BYTES = 1 << 16
 WHITESPACE = codecs.BOM_UTF8 + b" \t\r\n"
 # Arrow's block size: a row has to fit into a block, whose size is a 32-bit integer.
 BLOCK_BYTES, MAX_BLOCK_BYTES = 1 << 20, 1 << 30
+# Bytes in which values are counted at a time.
+COUNTED_BYTES = 1 << 20
 # Python's csv module stops at fields of 131,072 characters by default.
 MAX_FIELD_CHARACTERS = 2**31 - 1
 _QUOTED = re.compile(r'(^|[,;|\t\r\n])"(?:[^"]|"")*(?:"|$)')
@@ -64,18 +67,19 @@ def read_csv(
     dialect: Dialect = CSV,
     decimal: str | None = None,
 ) -> InputTable:
-    """Read a file of at most `limit` bytes, uncompressed."""
+    """Read a file whose content takes at most `limit` bytes in memory."""
     with path.open("rb") as file:
         start = file.read(len(GZIP_MAGIC))
         if start == GZIP_MAGIC:
-            return _parse(path, read_content(path, limit), text_columns, dialect, decimal)
-        if path.stat().st_size > limit:
+            unpacked = read_content(path, limit / CSV_BYTE)
+            return _parse(path, unpacked, text_columns, dialect, decimal, limit)
+        if CSV_BYTE * path.stat().st_size > limit:
             raise too_large(path, limit)
         if not start:
             raise empty_file(path)
         # The map is closed when Arrow drops its last reference to it.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _parse(path, content, text_columns, dialect, decimal)
+    return _parse(path, content, text_columns, dialect, decimal, limit)
 
 
 def _parse(
@@ -84,6 +88,7 @@ def _parse(
     text_columns: TextColumns,
     dialect: Dialect,
     decimal: str | None,
+    limit: float,
 ) -> InputTable:
     check_encoding(path, content)
     if dialect.clean is not None:
@@ -104,6 +109,8 @@ def _parse(
     clean_names = clean_column_names(given_names)
     text_names = set(text_columns(clean_names))
     text_positions = [at for at, name in enumerate(clean_names) if name in text_names]
+    check_width(str(path), len(names))
+    _check_memory(path, content, delimiter, len(names), limit)
     convert = pa.csv.ConvertOptions(
         column_types={names[at]: pa.string() for at in text_positions},
         null_values=[""],
@@ -115,15 +122,10 @@ def _parse(
     )
     has_quotes = content.find(b'"') >= 0
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=has_quotes)
-    read = pa.csv.ReadOptions(
-        block_size=min(max(2 * len(head), BLOCK_BYTES), MAX_BLOCK_BYTES),
-        column_names=None if has_header else names,
-    )
     lines = _Lines(path, delimiter, dialect)
-    # A buffer, since Arrow would decompress by the name of a path.
-    buffer = pa.BufferReader(pa.py_buffer(content))
+    block = min(max(2 * len(head), BLOCK_BYTES), MAX_BLOCK_BYTES)
     try:
-        arrow = pa.csv.read_csv(buffer, read, parse, convert)
+        arrow = _read_blocks(content, None if has_header else names, block, parse, convert)
         if given_names != first_row:
             arrow = arrow.rename_columns(given_names)
         table = InputTable.from_arrow(
@@ -132,12 +134,55 @@ def _parse(
             lambda row: f"{path}, line {lines.line_number(row + has_header)}",
         )
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise lines.find_error() or FileFormatError(f"{path}: {error}") from error
+        raise lines.find_error() or _unreadable(path, error) from error
     if any(pa.types.is_binary(column.type) for column in arrow.itercolumns()):
-        raise lines.find_error() or FileFormatError(f"{path} is not UTF-8.")
+        raise lines.find_error() or FileFormatError(f"{path} is not UTF-8. Save it as UTF-8.")
     if has_quotes and _ends_in_newline_value(arrow) and (found := lines.find_error()):
         raise found
     return table
+
+
+def _read_blocks(
+    content: bytes | mmap.mmap,
+    names: list[str] | None,
+    block: int,
+    parse: pa.csv.ParseOptions,
+    convert: pa.csv.ConvertOptions,
+) -> pa.Table:
+    """Parse in blocks; in larger ones if that fails, since a row may be longer than a block."""
+    while True:
+        read = pa.csv.ReadOptions(block_size=block, column_names=names)
+        try:
+            # A buffer, since Arrow would decompress by the name of a path.
+            return pa.csv.read_csv(pa.BufferReader(pa.py_buffer(content)), read, parse, convert)
+        except pa.ArrowInvalid:
+            if block >= min(len(content), MAX_BLOCK_BYTES):
+                raise
+            block = min(16 * block, MAX_BLOCK_BYTES)
+
+
+def _check_memory(
+    path: Path, content: bytes | mmap.mmap, delimiter: str, num_columns: int, limit: float
+) -> None:
+    """Refuse a file before it is parsed if its values would take more than `limit` bytes.
+
+    Marks within quotation marks are counted too, so there may be fewer values.
+    """
+    marks = lines = 0
+    for start in range(0, len(content), COUNTED_BYTES):
+        part = content[start : start + COUNTED_BYTES]
+        marks += part.count(delimiter.encode())
+        lines += part.count(b"\n") or part.count(b"\r")
+    num_values = min(marks + lines + 1, num_columns * (lines + 1))
+    if csv_bytes(len(content), num_values) > limit:
+        raise too_large(path, limit)
+
+
+def _unreadable(path: Path, error: Exception) -> FileFormatError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return FileFormatError(
+        f"{path} cannot be read as CSV: {reason[:200]}. Write it again, one row per line."
+    )
 
 
 def _ends_in_newline_value(arrow: pa.Table) -> bool:

@@ -25,8 +25,8 @@ def empty_file(path: Path) -> FileFormatError:
 
 
 def too_large(path: Path, limit: float) -> MemoryBudgetError:
-    """The error for a file of more than `limit` bytes."""
+    """The error for a file whose content takes more than `limit` bytes."""
     return MemoryBudgetError(
         f"{path} holds more than {format_bytes(limit)}, which is what the memory budget leaves "
-        "for reading. Raise the budget, or read less."
+        "for parsing it. Raise the budget (memory_budget=, --memory), or split the file."
     )

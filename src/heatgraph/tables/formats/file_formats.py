@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 import re
 import zlib
@@ -76,16 +77,16 @@ def read_content(path: Path, limit: float) -> bytes:
         if path.stat().st_size > limit:
             raise too_large(path, limit)
         return path.read_bytes()
-    content = bytearray()
+    content = io.BytesIO()
     try:
         with gzip.open(path) as file:
             while chunk := file.read(CHUNK_BYTES):
-                content += chunk
-                if len(content) > limit:
+                content.write(chunk)
+                if content.tell() > limit:
                     raise too_large(path, limit)
     except (EOFError, OSError, zlib.error) as error:
         raise FileFormatError(f"{path} is incomplete or damaged: {error}. Get it again.") from error
-    return bytes(content)
+    return content.getvalue()  # without a copy
 
 
 def detect_format(path: Path, start: bytes) -> Format:
