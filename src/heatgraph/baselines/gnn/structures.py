@@ -6,6 +6,7 @@ dropped, which leaves sparse ones; they are computed dense, one panel of rows at
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -16,10 +17,14 @@ import torch
 from torch import Tensor
 
 from heatgraph._io.memory import require_memory
-from heatgraph.baselines.gnn.features import index_tensors, unchecked_csr
+from heatgraph.baselines.gnn.features import index_tensors
 from heatgraph.diffusion import diffuse_many
 from heatgraph.graph import Graph
 from heatgraph.schemes import Heat, Scheme
+
+with warnings.catch_warnings():  # torch warns once that its sparse CSR tensors are in beta
+    warnings.simplefilter("ignore", UserWarning)
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 PANEL_BYTES = 1 << 28
 KERNEL_TOL = 1e-9
@@ -93,10 +98,10 @@ def _compute_wavelets(graph: Graph, time: float, threshold: float) -> list[sp.cs
 
 
 def csr_tensor(matrix: sp.csr_array) -> Tensor:
-    """A torch CSR tensor of a SciPy matrix."""
+    """A torch CSR tensor of a SciPy matrix, without validation of its indices."""
     values = torch.from_numpy(matrix.data.astype(np.float32, copy=False))
     indptr, indices = index_tensors(matrix.indptr, matrix.indices)
-    return unchecked_csr(indptr, indices, values, matrix.shape)
+    return torch.sparse_csr_tensor(indptr, indices, values, matrix.shape, check_invariants=False)
 
 
 @dataclass(frozen=True)
