@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from heatgraph.learning.progress import FitProgress as FitProgress
     from heatgraph.learning.regressor import DGCRegressor as DGCRegressor
     from heatgraph.learning.transformer import GraphDiffusion as GraphDiffusion
+    from heatgraph.report.fit_report import fit_report as fit_report
     from heatgraph.schemes import SGC as SGC
     from heatgraph.schemes import SIGN as SIGN
     from heatgraph.schemes import Euler as Euler
@@ -83,6 +84,7 @@ _HOMES = {
     "from_dgl": "exchange.dgl",
     "DiffuseFeatures": "exchange.pyg",
     "describe": "learning.description",
+    "fit_report": "report.fit_report",
 }
 
 __all__ = ["__version__", *_HOMES]

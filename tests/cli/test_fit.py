@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from table_files import add_split, read_predictions, read_rows
+from table_files import add_split, assert_error, read_predictions, read_rows
 
 import heatgraph as hg
 from heatgraph._io.tensor_file import read_tensors
@@ -74,7 +74,7 @@ def test_json_has_the_same_numbers_and_nothing_else(folder, run):
     assert (read["duplicates"], read["self_loops"]) == (1, 1)
     assert sum(read["classes"].values()) + read["unlabelled"] == 100
     assert chosen["T"] in (1, 2)
-    assert report["wrote"] == {"model": None, "predictions": "q.csv"}
+    assert report["wrote"] == {"model": None, "predictions": "q.csv", "report": None}
     text = re.sub(" +", " ", words.out)
     assert f" T {chosen['T']:.3g}\n weight decay {chosen['weight_decay']:.3g}\n" in text
     for name, metrics in {
@@ -113,7 +113,7 @@ def test_json_goes_to_standard_error_beside_predictions(folder, run):
 
 def test_the_report_says_if_nothing_was_written(folder, run):
     done = run("fit", *TABLES, *FIXED)
-    assert "Nothing was written: give --predictions or --model." in done.out
+    assert "Nothing was written: give --predictions, --model or --report." in done.out
     assert "chosen by" not in done.out
     assert sorted(path.name for path in folder.iterdir()) == ["edges.csv", "nodes.csv"]
 
@@ -557,3 +557,39 @@ def test_columns_that_may_be_the_label_are_named(folder, run):
     done = run("fit", "nodes.csv", "edges.csv")
     assert done.code == 1
     assert done.err.strip().endswith("--label. Columns of few values are: active, plan.")
+
+
+class TestReport:
+    def test_a_page(self, run, folder):
+        done = run("fit", "nodes.csv", "edges.csv", "--report", "fit.html", *FIXED)
+        assert done.code == 0
+        assert "Wrote report to fit.html" in done.out
+        page = (folder / "fit.html").read_text(encoding="utf-8")
+        for piece in (
+            "<h1>Fit of nodes.csv</h1>",
+            "labelled nodes, each by a model that has not learned from it are labelled correctly",
+            "duplicates merged",
+            "heatgraph fit nodes.csv edges.csv --report fit.html",
+            "scikit-learn",
+        ):
+            assert piece in page, piece
+        assert str(folder) not in page
+
+    def test_markdown_and_json(self, run, folder):
+        done = run("fit", "nodes.csv", "edges.csv", "--report", "fit.md", "--json", *FIXED)
+        assert json.loads(done.out)["wrote"]["report"] == "fit.md"
+        text = (folder / "fit.md").read_text(encoding="utf-8")
+        assert text.startswith("# Fit of nodes.csv\n\n**")
+        assert (folder / "fit-figures" / "reliability.png").exists()
+
+    def test_other_tasks(self, run, folder):
+        done = run("fit", "nodes.csv", "edges.csv", "--label", "f0", "--report", "fit.html", *FIXED)
+        assert done.code == 0
+        assert "R² is " in (folder / "fit.html").read_text(encoding="utf-8")
+        assert "Result on 100 labelled nodes" in done.out
+
+    def test_names_are_checked_before_any_work(self, run, folder):
+        done = run("fit", "nodes.csv", "edges.csv", "--report", "fit.pdf")
+        assert_error(done, "fit.pdf: the name of a report must end in .html or .md")
+        done = run("fit", "nodes.csv", "edges.csv", "--report", "nodes.csv")
+        assert_error(done, "named twice")

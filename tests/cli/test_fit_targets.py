@@ -148,7 +148,7 @@ def test_the_report_as_json(here, run):
     assert report["chosen"]["validated_by"] == "held-out training nodes"
     assert report["chosen"]["test"] is None
     assert report["chosen"]["settings_tried"] == 0
-    assert report["wrote"] == {"model": None, "predictions": None}
+    assert report["wrote"] == {"model": None, "predictions": None, "report": None}
 
 
 def test_page_views_are_numbers_unless_told(here, run):

@@ -25,7 +25,7 @@ from heatgraph.learning.calibration import log_loss
 GRAPH, LABELS = planted(noise=3.0)
 TRAIN, VAL = np.arange(20), np.arange(20, 50)
 RECORD = ["scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay", "learning_rate",
-          "score", "accuracy", "log_loss", "head"]  # fmt: skip
+          "score", "standard_error", "accuracy", "log_loss", "head"]  # fmt: skip
 GRID = [scheme.T for scheme in SchemeFamily(hg.Heat, None).grid()]
 SCREENED = [GRID[place] for place in _search.SCREENED_TIMES]
 

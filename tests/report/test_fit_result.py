@@ -10,8 +10,9 @@ from heatgraph import DGCClassifier, Graph
 from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
-from heatgraph.report import fit_result
-from heatgraph.report.fit_result import evaluate_fit, learned_nodes
+from heatgraph.report import held_out
+from heatgraph.report.fit_result import evaluate_fit
+from heatgraph.report.held_out import learned_nodes
 
 GRAPH, LABELS = planted(n=120, kind="dense")
 TRAIN, VAL, TEST = np.arange(40), np.arange(40, 70), np.arange(70, 120)
@@ -76,7 +77,7 @@ class TestParts:
         result = evaluate_fit(fitted(data), data)
         assert (result.part, result.metrics.nodes) == ("out-of-fold", 120)
         # By hand: each fold by a model of the others.
-        parts = fit_result.stratified_parts(LABELS, 5, np.random.default_rng(0))
+        parts = held_out.stratified_parts(LABELS, 5, np.random.default_rng(0))
         correct = []
         for part in range(5):
             model = DGCClassifier(T=2.0, weight_decay=1e-3, feature_scaling="none")
@@ -85,7 +86,7 @@ class TestParts:
         assert result.metrics.accuracy == pytest.approx(np.mean(correct))
 
     def test_enough_folds(self, monkeypatch):
-        monkeypatch.setattr(fit_result, "ENOUGH_NODES", 30)
+        monkeypatch.setattr(held_out, "ENOUGH_NODES", 30)
         data = Dataset("any", GRAPH, LABELS)
         assert evaluate_fit(fitted(data), data).metrics.nodes == 48
 
@@ -96,7 +97,7 @@ class TestParts:
         assert evaluate_fit(fitted(data), data) is None
 
     def test_labels_are_not_propagated_on_huge_graphs(self, monkeypatch):
-        monkeypatch.setattr(fit_result, "MAX_PROPAGATION_WORK", 10)
+        monkeypatch.setattr(held_out, "MAX_PROPAGATION_WORK", 10)
         for data in (data_set(), data_set(test=NONE), Dataset("any", GRAPH, LABELS)):
             result = evaluate_fit(fitted(data), data)
             assert result.labels_alone is None

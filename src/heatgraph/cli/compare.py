@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_classes
 from heatgraph.cli.output_files import check_folders
 from heatgraph.cli.reporter import Reporter
+from heatgraph.cli.typed_command import typed_command
 
 # Seconds between progress lines in the report.
 PROGRESS_INTERVAL = 30
@@ -108,7 +107,7 @@ def compare(
     )
     folder = output or Path(f"heatgraph-compare-{_folder_name(dataset.name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    results = ResultStore(folder, "compare", _typed_command())
+    results = ResultStore(folder, "compare", typed_command())
     with reporter.progress("starting") as bar:
         status = run_comparison(comparison, results, _progress(reporter, bar), rerun=again)
         bar("writing the report", 0, 1)
@@ -175,9 +174,3 @@ def _missing(selected: list[str]) -> dict[str, list[str]]:
 def _folder_name(name: str) -> str:
     """A name that is valid for a folder on any system."""
     return re.sub(r"[^\w.-]+", "-", name)
-
-
-def _typed_command() -> str:
-    """The command as it was typed, without the folders of absolute paths, which are private."""
-    typed = (Path(part).name if Path(part).is_absolute() else part for part in sys.argv[1:])
-    return shlex.join(["heatgraph", *typed])

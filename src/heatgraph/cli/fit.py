@@ -9,6 +9,7 @@ import typer
 
 from heatgraph.cli import options
 from heatgraph.cli.exit_codes import NOT_CONVERGED
+from heatgraph.cli.fit_files import FitFiles, write_report_file
 from heatgraph.cli.fit_report import print_neighbours, print_result, print_settings
 from heatgraph.cli.fit_targets import fit_targets
 from heatgraph.cli.graph_argument import find_graph_argument
@@ -42,6 +43,10 @@ def fit(
             help="File to write predictions to: .csv, .tsv, .parquet, or -.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="File to write a report of the fit to: .html or .md."),
+    ] = None,
     explain_top: options.ExplainTop = None,
     final_fit: Annotated[
         str | None,
@@ -70,11 +75,12 @@ def fit(
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
     from heatgraph._io.formatting import format_bytes
+    from heatgraph.report.report_names import check_report_name
     from heatgraph.report.summary import fit_summary, neighbours_summary
     from heatgraph.tables.writing import table_format, write_table
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
-    check_outputs([*graph.files, *columns.feature_parts], [model, predictions])
+    check_outputs([*graph.files, *columns.feature_parts], [model, predictions, report])
     if is_stdout(model):
         raise typer.BadParameter("a model cannot be printed: --model must name a file.")
     if with_graph and model is None:
@@ -86,6 +92,8 @@ def fit(
         )
     if predictions is not None and not is_stdout(predictions):
         table_format(predictions)
+    if report is not None:
+        check_report_name(report)
     if explain_top is not None and predictions is None:
         raise typer.BadParameter("--explain-top adds columns to a table: give --predictions too.")
     parameters = settings.parameters() | resources.parameters()
@@ -97,9 +105,8 @@ def fit(
             "--with-graph": with_graph,
             "--explain-top": explain_top is not None,
         }
-        fit_targets(
-            reporter, result, summary, parameters, other_options, model, predictions, strict
-        )
+        files = FitFiles(model, predictions, report)
+        fit_targets(reporter, result, summary, parameters, other_options, files, strict)
         return
     check_explained(result, explain_top)
     neighbours = neighbours_summary(result.dataset)
@@ -107,7 +114,8 @@ def fit(
         print_neighbours(reporter, neighbours, searched=parameters["T"] == "auto")
     # A slow import, which an error in the tables should not wait for.
     from heatgraph.learning.classifier import DGCClassifier
-    from heatgraph.report.fit_result import evaluate_fit, learned_nodes
+    from heatgraph.report.fit_result import evaluate_fit
+    from heatgraph.report.held_out import learned_nodes
 
     data = result.dataset
     train, val, _ = data.partition()
@@ -129,14 +137,11 @@ def fit(
     if model is not None:
         with name_in_errors(model):
             classifier.save(model, graph=with_graph)
-    written = {"model": _path_text(model), "predictions": _path_text(predictions)}
-    for name, path in written.items():
-        if path is not None and path != "-":
-            carried = with_graph and name == "model"
-            size = f" with its graph, {format_bytes(Path(path).stat().st_size)}" if carried else ""
-            reporter.print(f"Wrote {name} to {path}{size}")
-    if model is None and predictions is None:
-        reporter.print("Nothing was written: give --predictions or --model.")
+    if report is not None:
+        write_report_file(reporter, report, classifier, data, outcome, summary, seconds)
+    files = FitFiles(model, predictions, report)
+    size = f" with its graph, {format_bytes(model.stat().st_size)}" if with_graph and model else ""
+    files.print(reporter, model_size=size)
     reporter.print(f"Done in {reporter.seconds:.1f} s")
     reporter.json(
         {
@@ -144,13 +149,9 @@ def fit(
             "neighbours": neighbours,
             "chosen": chosen,
             "result": None if outcome is None else outcome.to_json(),
-            "wrote": written,
+            "wrote": files.to_json(),
             "seconds": reporter.seconds,
         }
     )
     if strict and not classifier.converged_:
         raise typer.Exit(NOT_CONVERGED)
-
-
-def _path_text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

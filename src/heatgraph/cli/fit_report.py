@@ -8,7 +8,7 @@ from heatgraph.cli.metrics_report import metric_rows, print_classes
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
-    from heatgraph.report.fit_result import FitResult
+    from heatgraph.report.fit_result import Finding, FitResult
 
 # Models that the weights and scores of an extended model are the mean of.
 MEMBER_TITLES = {"plain": "DGC", "similar": "similar edges", "student": "self-training"}
@@ -63,13 +63,19 @@ def print_result(reporter: Reporter, result: FitResult | None) -> None:
         return
     reporter.print(f"Result on {PART_TITLES[result.part].format(result.metrics.nodes)}", "bold")
     for finding in sorted(result.findings, key=lambda one: not one.is_warning):
-        is_good = finding.kind == "graph helps"
-        reporter.print(f"  {finding.text}", BAD if finding.is_warning else GOOD * is_good or None)
+        reporter.print(f"  {finding.text}", finding_style(finding))
     reporter.table(_comparison_rows(result), numbers=True)
     shown = ("accuracy", "ROC AUC", "average precision", "log-loss", "calibration error")
     rows = [row for row in metric_rows(result.metrics) if row[0] in shown]
     reporter.table(rows, "With the graph")
     print_classes(reporter, result.metrics)
+
+
+def finding_style(finding: Finding) -> str | None:
+    """The colour of a finding on a terminal."""
+    if finding.is_warning:
+        return BAD
+    return GOOD if finding.kind == "graph helps" else None
 
 
 def _choice(chosen: dict[str, Any]) -> str:

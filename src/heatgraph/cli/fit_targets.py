@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from heatgraph._io.formatting import format_number
 from heatgraph.cli.exit_codes import NOT_CONVERGED
-from heatgraph.cli.output_files import is_stdout, name_in_errors
+from heatgraph.cli.fit_files import FitFiles, write_report_file
+from heatgraph.cli.fit_report import PART_TITLES, finding_style
+from heatgraph.cli.output_files import name_in_errors
 from heatgraph.cli.reporter import Reporter
 from heatgraph.cli.target_reports import target_rows
 
 if TYPE_CHECKING:
-    from heatgraph.datasets.dataset import Dataset
-    from heatgraph.learning.progress import Progress
+    from heatgraph.report.target_result import TargetResult
     from heatgraph.tables.from_tables import ReadResult
 
 # Parameters that only the classifier has: their options and defaults.
@@ -51,8 +52,7 @@ def fit_targets(
     read: dict[str, Any],
     parameters: dict[str, Any],
     other_options: dict[str, bool],
-    model: Path | None,
-    predictions: Path | None,
+    files: FitFiles,
     strict: bool,
 ) -> None:
     """Fit a regressor or a multilabel classifier, print its metrics and write its predictions."""
@@ -61,6 +61,7 @@ def fit_targets(
     _check_labelled(result)
     from heatgraph.learning.multilabel import DGCMultilabelClassifier
     from heatgraph.learning.regressor import DGCRegressor
+    from heatgraph.report.target_result import evaluate_targets, fit_targets_alone
     from heatgraph.report.target_summary import interval_half_width, target_fit_summary
     from heatgraph.tables.columns import format_names
     from heatgraph.tables.target_predictions import target_predictions
@@ -72,9 +73,13 @@ def fit_targets(
     with reporter.fit_progress() as progress:
         train, val, _ = data.partition()
         estimator.fit(data.graph, data.labels, train, val, progress=progress)
-        alone = _fit_features_alone(estimator, data, progress)
-    chosen = target_fit_summary(estimator, data, alone) | {"seconds": reporter.seconds - before}
+        seconds = reporter.seconds - before
+        alone = fit_targets_alone(estimator, data, progress)
+        outcome = evaluate_targets(estimator, alone, data)
+    chosen = target_fit_summary(estimator, data, alone) | {"seconds": seconds}
+    chosen["findings"] = [asdict(finding) for finding in outcome.findings] if outcome else None
     _print_fit(reporter, chosen)
+    _print_findings(reporter, outcome)
     if data.task == "multilabel":
         chosen["never_predicted"] = estimator.classes_[~estimator.predict().any(axis=0)].tolist()
         if chosen["never_predicted"]:
@@ -83,24 +88,19 @@ def fit_targets(
                 f"Never predicted, as no probability exceeds 1/2: {listed}. The columns "
                 "probability_… of the predictions rank nodes all the same."
             )
-    if predictions is not None:
-        with reporter.progress("predicting"), name_in_errors(predictions):
+    if files.predictions is not None:
+        with reporter.progress("predicting"), name_in_errors(files.predictions):
             width = interval_half_width(estimator) if data.task == "regression" else None
             table = target_predictions(estimator, data.task, data.graph, result.id_column, width)
-            write_table(table, predictions)
-    if model is not None:
-        with name_in_errors(model):
-            estimator.save(model)
-    written = {
-        name: None if path is None else str(path)
-        for name, path in {"model": model, "predictions": predictions}.items()
-    }
-    for name, path in {"model": model, "predictions": predictions}.items():
-        if path is not None and not is_stdout(path):
-            reporter.print(f"Wrote {name} to {path}")
-    if model is None and predictions is None:
-        reporter.print("Nothing was written: give --predictions or --model.")
+            write_table(table, files.predictions)
+    if files.model is not None:
+        with name_in_errors(files.model):
+            estimator.save(files.model)
+    if files.report is not None:
+        write_report_file(reporter, files.report, estimator, data, outcome, read, seconds)
+    files.print(reporter)
     reporter.print(f"Done in {reporter.seconds:.1f} s")
+    written = files.to_json()
     reporter.json({"read": read, "chosen": chosen, "wrote": written, "seconds": reporter.seconds})
     if strict and not estimator.converged_:
         raise typer.Exit(NOT_CONVERGED)
@@ -134,17 +134,6 @@ def _check_labelled(result: ReadResult) -> None:
         )
 
 
-def _fit_features_alone(estimator: Any, data: Dataset, progress: Progress) -> Any:
-    """The same model without the graph; None if that is the model itself, or has no features."""
-    from sklearn.base import clone
-
-    if data.graph.features is None or estimator.T_ == 0:
-        return None
-    train, val, _ = data.partition()
-    alone = clone(estimator).set_params(T=0.0, K=None, scheme=None)
-    return alone.fit(data.graph, data.labels, train, val, progress=progress)
-
-
 def _print_fit(reporter: Reporter, chosen: dict[str, Any]) -> None:
     """Print the settings chosen, and metrics on validation nodes and on test nodes."""
     by = chosen["validated_by"]
@@ -166,6 +155,16 @@ def _print_fit(reporter: Reporter, chosen: dict[str, Any]) -> None:
     reporter.table(shown, f"On {by}")
     if chosen["test"] is not None:
         reporter.table(target_rows(chosen["test"]), f"On {chosen['test']['nodes']:,} test nodes")
+
+
+def _print_findings(reporter: Reporter, outcome: TargetResult | None) -> None:
+    """Print what the graph brought, on nodes that were not learned from."""
+    if outcome is None or not outcome.findings:
+        return
+    title = PART_TITLES[outcome.part].format(outcome.metrics.nodes)
+    reporter.print(f"Result on {title}", "bold")
+    for finding in outcome.findings:
+        reporter.print(f"  {finding.text}", finding_style(finding))
 
 
 def _validation_text(metrics: dict[str, Any]) -> str:

@@ -67,6 +67,7 @@ class ValidationResult:
             "weight_decay": self.setting.weight_decay,
             "learning_rate": self.setting.learning_rate,
             "score": self.score,
+            "standard_error": self.error,
             "accuracy": self.accuracy,
             "log_loss": self.log_loss,
             "head": self.head,

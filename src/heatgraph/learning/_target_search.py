@@ -101,7 +101,7 @@ class TargetResult(ValidationResult):
     def record(self) -> dict[str, Any]:
         """A row of `search_`."""
         record = super().record()
-        for column in ("score", "accuracy", "log_loss", "learning_rate"):
+        for column in ("score", "standard_error", "accuracy", "log_loss", "learning_rate"):
             del record[column]
         return record | {
             self.loss.metric: self.loss.sign * self.score,

@@ -1,9 +1,7 @@
 """How well a fit predicts labels that it has not learned from, and what the graph contributes.
 
-A fitted model is compared with three simpler ones on the same nodes: the features alone (T = 0),
-the labels alone (label propagation), and the largest class. The nodes are the test nodes of the
-split; without any, its validation nodes, predicted by a model that has not learned from them; and
-without a split, training nodes out of fold, predicted by models with the chosen settings.
+A fitted model is compared with three simpler ones on the same nodes (`heatgraph.report.held_out`):
+the features alone (T = 0), the labels alone (label propagation), and the largest class.
 
 The gain over a simpler model is the mean of d_v = [v correct] - [v correct by the simpler model]
 over the m nodes, and its standard error is std(d) / sqrt(m). A gain below that is no gain.
@@ -14,31 +12,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
-from heatgraph.baselines.label_propagation import LabelPropagation
-from heatgraph.baselines.schemes import COMPARISON_TOLERANCE, fit_features_alone
 from heatgraph.datasets.dataset import Dataset
-from heatgraph.learning._folds import NUM_FOLDS, stratified_parts
 from heatgraph.learning._labels import Labels
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.learning.progress import Progress
+from heatgraph.report.held_out import HeldOut, Part, learned_nodes, predict_held_out
 from heatgraph.report.metrics import ClassificationMetrics
-from heatgraph.report.summary import used_extensions
 
 Array = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
-Part = Literal["test", "validation", "out-of-fold"]
 
-# Folds are predicted until there are this many nodes, whose accuracy has a standard error of 1 %.
-ENOUGH_NODES = 2_500
-# Edges times classes up to which labels are propagated: each class is a linear system.
-MAX_PROPAGATION_WORK = 500_000_000
 # Classes that a sentence lists.
 MAX_LISTED = 5
 # Share of the largest class from which on accuracy tells little.
@@ -88,6 +76,8 @@ class FitResult:
     gains : dict from "features alone", "labels alone" and "largest class" to Gain
     findings : tuple of Finding
         The most important first.
+    predictions : HeldOut or None
+        What was measured; JSON leaves it out.
     """
 
     part: Part
@@ -97,21 +87,13 @@ class FitResult:
     largest_class: float
     gains: dict[str, Gain]
     findings: tuple[Finding, ...]
+    predictions: HeldOut | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON values."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class _Predictions:
-    """Probabilities (m, C) of the `nodes` (m,) by each model."""
-
-    part: Part
-    nodes: Indices
-    with_graph: Array
-    features_alone: Array | None
-    labels_alone: Array | None
+        values = asdict(replace(self, predictions=None))
+        del values["predictions"]
+        return values
 
 
 def evaluate_fit(
@@ -126,7 +108,7 @@ def evaluate_fit(
     train, _, _ = data.partition()
     train = labels.labelled(train, "train")
     with _without_warnings():
-        found = _predict(model, data, labels, use_test, progress)
+        found = predict_held_out(model, data, labels, use_test, progress)
     if found is None:
         return None
     truth = labels.encode(model.classes_, found.nodes)
@@ -162,138 +144,14 @@ def evaluate_fit(
         largest_class=float((truth == counts.argmax()).mean()),
         gains=gains,
         findings=tuple(_findings(model, metrics, features_alone, gains, counts, found.part)),
+        predictions=found,
     )
-
-
-def learned_nodes(model: DGCClassifier, data: Dataset) -> Indices:
-    """The nodes of a fit's data whose labels the model has learned."""
-    train, val, _ = data.partition()
-    learned = Labels.read(data.labels, data.graph.num_nodes).labelled(train, "train")
-    if val is not None and model.final_fit == "train+val":
-        learned = np.union1d(learned, val)
-    return learned
 
 
 def _gain(correct: Array, simpler: Array) -> Gain:
     difference = correct.astype(np.float64) - simpler
     spread = difference.std(ddof=1) if len(difference) > 1 else 0.0
     return Gain(float(difference.mean()), float(spread / np.sqrt(len(difference))))
-
-
-def _predict(
-    model: DGCClassifier, data: Dataset, labels: Labels, use_test: bool, progress: Progress | None
-) -> _Predictions | None:
-    train, val, test = data.partition()
-    fit = (data.graph, data.labels)
-    has_labels_alone = len(data.graph.indices) * len(model.classes_) <= MAX_PROPAGATION_WORK
-    if test is not None and use_test:
-        alone = fit_features_alone(model, *fit, train, val, progress=progress)
-        return _Predictions(
-            "test",
-            test,
-            _probabilities(model, model.classes_, test),
-            None if alone is None else _probabilities(alone, model.classes_, test),
-            _propagate(model, data, learned_nodes(model, data), test) if has_labels_alone else None,
-        )
-    if val is not None:
-        alone = fit_features_alone(model, *fit, train, val, progress=progress)
-        if alone is not None and alone.final_fit == "train+val":
-            alone = _with_settings(alone, alone.weight_decay).fit(*fit, train, val)
-        held_out = model
-        if model.final_fit == "train+val" or model.class_offsets_ is not None:
-            held_out = _with_settings(model, model.weight_decay).fit(*fit, train, val)
-        return _Predictions(
-            "validation",
-            val,
-            _probabilities(held_out, model.classes_, val),
-            None if alone is None else _probabilities(alone, model.classes_, val),
-            _propagate(model, data, train, val) if has_labels_alone else None,
-        )
-    return _predict_folds(model, data, labels, has_labels_alone, progress)
-
-
-def _predict_folds(
-    model: DGCClassifier,
-    data: Dataset,
-    labels: Labels,
-    has_labels_alone: bool,
-    progress: Progress | None,
-) -> _Predictions | None:
-    """Predict training nodes, each by models that have not learned from it."""
-    train, _, _ = data.partition()
-    train = labels.labelled(train, "train")
-    codes = labels.encode(model.classes_, train)
-    if np.bincount(codes).max() < 2:
-        return None
-    alone = fit_features_alone(model, data.graph, data.labels, train, progress=progress)
-    parts = stratified_parts(codes, min(NUM_FOLDS, len(codes)), np.random.default_rng(0))
-    found: list[tuple[Indices, Array, Array | None, Array | None]] = []
-    for part in np.unique(parts):
-        learned, held_out = train[parts != part], train[parts == part]
-        if len(np.unique(codes[parts != part])) < 2:
-            continue
-
-        def refit(fitted: DGCClassifier, learned: Indices = learned) -> DGCClassifier:
-            unfitted = _with_settings(fitted, fitted.weight_decay_)
-            unfitted.calibrate = False
-            unfitted.fit(data.graph, data.labels, learned)
-            unfitted.temperature_ = fitted.temperature_
-            return unfitted
-
-        found.append(
-            (
-                held_out,
-                _probabilities(refit(model), model.classes_, held_out),
-                None if alone is None else _probabilities(refit(alone), model.classes_, held_out),
-                _propagate(model, data, learned, held_out) if has_labels_alone else None,
-            )
-        )
-        if sum(len(nodes) for nodes, *_ in found) >= ENOUGH_NODES:
-            break
-    if not found:
-        return None
-    columns = [
-        None if column[0] is None else np.concatenate(column) for column in zip(*found, strict=True)
-    ]
-    nodes, with_graph, features_alone, labels_alone = columns
-    assert nodes is not None
-    assert with_graph is not None
-    return _Predictions("out-of-fold", nodes, with_graph, features_alone, labels_alone)
-
-
-def _with_settings(model: DGCClassifier, weight_decay: Any) -> DGCClassifier:
-    """An unfitted model with the settings of a fitted one, for nodes that it shall not learn from.
-
-    Class offsets are left out, as they are learned from the labels of held-out nodes.
-    """
-    extensions = [name for name in used_extensions(model) if name != "class-offsets"]
-    unfitted: DGCClassifier = clone(model).set_params(
-        T="auto",
-        K=None,
-        scheme=[model.scheme_],
-        self_loops=model.self_loops_,
-        feature_scaling=model.feature_scaling_,
-        weight_decay=weight_decay,
-        learning_rate=model.learning_rate_,
-        extensions=extensions or None,
-        final_fit="train",
-    )
-    unfitted._solver_tolerance = COMPARISON_TOLERANCE
-    return unfitted
-
-
-def _propagate(model: DGCClassifier, data: Dataset, learned: Any, nodes: Indices) -> Array:
-    labels_alone = LabelPropagation().fit(data.graph, data.labels, learned)
-    return _probabilities(labels_alone, model.classes_, nodes)
-
-
-def _probabilities(model: Any, classes: Array, nodes: Indices) -> Array:
-    """Probabilities (m, C) of `classes`, 0 for one that the model does not know."""
-    known = {label: at for at, label in enumerate(classes.tolist())}
-    probabilities = np.zeros((len(nodes), len(classes)))
-    columns = [known[label] for label in model.classes_.tolist()]
-    probabilities[:, columns] = model.predict_proba(None, nodes)
-    return probabilities
 
 
 def _findings(

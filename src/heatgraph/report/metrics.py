@@ -20,6 +20,8 @@ from heatgraph.learning.calibration import expected_calibration_error
 
 Array = npt.NDArray[Any]
 CONFIDENCE_LEVEL = 0.95
+# Bins of a reliability curve, and the fewest nodes in each.
+RELIABILITY_BINS, MIN_NODES_PER_BIN = 10, 2
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class ClassificationMetrics:
         """
         from scipy.stats import binomtest
 
-        truth, unknown = _encode(labels, classes)
+        truth, unknown = encode_labels(labels, classes)
         if len(truth) == 0:
             raise InputError("there is no labelled node to evaluate.")
         predicted = probabilities.argmax(axis=1)
@@ -136,7 +138,7 @@ class ClassificationMetrics:
         return min(reversed(self.classes), key=lambda one: one.support)
 
 
-def _encode(
+def encode_labels(
     labels: Sequence[Any] | Array, classes: Array
 ) -> tuple[npt.NDArray[np.int64], dict[str, int]]:
     """Indices (m,) into `classes`, -1 for others, and the others with their counts."""
@@ -210,3 +212,36 @@ def _confusion(truth: Array, predicted: Array, num_classes: int) -> tuple[tuple[
     truth = np.where(truth < 0, num_classes, truth)
     matrix = confusion_matrix(truth, predicted, labels=np.arange(num_classes + 1))
     return tuple(map(tuple, matrix[:rows, :num_classes].tolist()))
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Nodes of similar confidence: its mean, the share that is right, and their number."""
+
+    confidence: float
+    accuracy: float
+    nodes: int
+
+
+def reliability_curve(
+    probabilities: Array, codes: Array, bins: int = RELIABILITY_BINS
+) -> list[ReliabilityBin]:
+    """Accuracy over confidence, in bins of equal numbers of nodes, the least confident first.
+
+    `codes` (m,) are indices of the true classes, -1 for one that the model does not know.
+
+    Examples
+    --------
+    >>> P = np.array([[0.6, 0.4], [0.6, 0.4], [0.9, 0.1], [0.9, 0.1]])
+    >>> [(one.confidence, one.accuracy) for one in reliability_curve(P, np.array([0, 1, 0, 0]), 2)]
+    [(0.6, 0.5), (0.9, 1.0)]
+    """
+    confidence = probabilities.max(axis=1)
+    correct = probabilities.argmax(axis=1) == codes
+    order = np.argsort(confidence, kind="stable")
+    parts = np.array_split(order, max(1, min(bins, len(order) // MIN_NODES_PER_BIN or 1)))
+    return [
+        ReliabilityBin(float(confidence[part].mean()), float(correct[part].mean()), len(part))
+        for part in parts
+        if len(part)
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import multimode
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from heatgraph._io.atomic_files import atomic_write
 from heatgraph.errors import InputError
 from heatgraph.report.palette import LIGHT
+from heatgraph.report.search_curves import best_over_time
 
 BLUE, ORANGE, GREY = LIGHT.classes[0], LIGHT.classes[1], LIGHT.classes[6]
 FORMATS = (".png", ".svg", ".pdf")
@@ -42,9 +42,8 @@ def check_plot_name(path: str | Path) -> None:
 def accuracy_over_time(search: Sequence[dict[str, Any]]) -> list[tuple[float, float]]:
     """The values of T in a search (`search_`) in order, each with its best accuracy.
 
-    Accuracies are compared between equals: those of the regression and the feature scaling that
-    were tried at most values of T, without values that few other settings were combined with, as
-    are those that refine a search. Empty if there was no search over T.
+    Accuracies are compared between equals (`heatgraph.report.search_curves`). Empty if there was
+    no search over T.
 
     Examples
     --------
@@ -52,17 +51,7 @@ def accuracy_over_time(search: Sequence[dict[str, Any]]) -> list[tuple[float, fl
     >>> accuracy_over_time([{"T": T, "accuracy": accuracy} for T, accuracy in tried])
     [(1.0, 0.6)]
     """
-    groups: dict[tuple[Any, ...], dict[float, list[float]]] = {}
-    for record in search:
-        if record["T"] is not None:
-            key = tuple(record.get(name) for name in ("head", "feature_scaling", "self_loops"))
-            by_time = groups.setdefault(key, {})
-            by_time.setdefault(record["T"], []).append(record["accuracy"])
-    if not groups:
-        return []
-    by_time = max(groups.values(), key=lambda group: (len(group), max(map(max, group.values()))))
-    usual = max(multimode(map(len, by_time.values())))
-    return [(T, max(by_time[T])) for T in sorted(by_time) if len(by_time[T]) >= usual]
+    return [(best["T"], best["accuracy"]) for best in best_over_time(search, "accuracy")]
 
 
 def plot_search(

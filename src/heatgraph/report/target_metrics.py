@@ -190,5 +190,14 @@ def _indicators(
     return truth, dict(others.most_common()), has_unknown
 
 
+def label_indicators(
+    sets: Any, classes: Array
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Which labels of a model nodes have (m, L), and how many others (m,)."""
+    truth, _, _ = _indicators(sets, classes)
+    counts = np.array([len(set(map(str, labels))) for labels in sets], dtype=np.int64)
+    return truth, counts - truth.sum(axis=1)
+
+
 def _ratio(numerator: Any, denominator: Any) -> float | None:
     return float(numerator / denominator) if denominator else None
