@@ -6,7 +6,7 @@ parameter `name` raise `InputError` that names the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,12 @@ def check_range(nodes: Array, num_nodes: int, where: str) -> None:
     if len(nodes) == 0 or (nodes.min() >= 0 and nodes.max() < num_nodes):
         return
     outside = np.flatnonzero((nodes < 0) | (nodes >= num_nodes))
-    raise InputError(
-        f"{where.format(outside[0])} {nodes[outside[0]]} is outside 0..{num_nodes - 1} "
-        f"({len(outside):,} outside in all)."
-    )
+    raise range_error(where.format(outside[0]), nodes[outside[0]], num_nodes, len(outside))
+
+
+def range_error(where: str, node: int, num_nodes: int, count: int) -> InputError:
+    """The error for an index at the position `where`, one of `count` that are out of range."""
+    return InputError(f"{where} {node} is outside 0..{num_nodes - 1} ({count:,} outside in all).")
 
 
 def check_real(dtype: np.dtype[Any], name: str) -> None:
@@ -69,20 +71,34 @@ def check_real(dtype: np.dtype[Any], name: str) -> None:
 
 def check_finite(matrix: Any, name: str) -> None:
     """Check for NaN and infinity; the error gives the first row and column, and the count."""
-    count, first = 0, None
     values = matrix.data[:, np.newaxis] if sp.issparse(matrix) else matrix
     rows_per_check = max(1, _VALUES_PER_CHECK // max(1, values.shape[1]))
-    for start in range(0, len(values), rows_per_check):
-        block = values[start : start + rows_per_check]
+    starts = range(0, len(values), rows_per_check)
+    blocks = (values[start : start + rows_per_check] for start in starts)
+
+    def position(row: int, column: int) -> tuple[int, int]:
+        if sp.issparse(matrix):
+            return row_of_entry(matrix, row), matrix.indices[row]
+        return row, column
+
+    check_finite_blocks(blocks, name, position)
+
+
+def check_finite_blocks(
+    blocks: Iterable[Array],
+    name: str,
+    position: Callable[[int, int], tuple[int, int]] = lambda row, column: (row, column),
+) -> None:
+    """Check blocks of rows as `check_finite` does; `position` is that of an entry in the error."""
+    count, first, start = 0, None, 0
+    for block in blocks:
         finite = np.isfinite(block)
-        if finite.all():
-            continue
-        rows, columns = np.nonzero(~finite)
-        if first is None:
-            first = (start + rows[0], columns[0], block[rows[0], columns[0]])
-        count += len(rows)
-    if first is not None and sp.issparse(matrix):
-        first = (row_of_entry(matrix, first[0]), matrix.indices[first[0]], first[2])
+        if not finite.all():
+            rows, columns = np.nonzero(~finite)
+            if first is None:
+                first = (*position(start + rows[0], columns[0]), block[rows[0], columns[0]])
+            count += len(rows)
+        start += len(block)
     if first is not None:
         raise InputError(
             f"{name} must be finite. Row {first[0]}, column {first[1]} is {first[2]} "

@@ -58,7 +58,7 @@ def test_every_option_of_the_reader_is_an_option_of_a_command():
 
 
 @pytest.mark.parametrize(
-    "name", ["fit", "predict", "tune", "explain", "diffuse", "info", "datasets", "demo"]
+    "name", ["fit", "predict", "tune", "explain", "diffuse", "convert", "info", "datasets", "demo"]
 )
 def test_every_command_has_help(run, name):
     done = run(name, "-h")

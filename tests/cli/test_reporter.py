@@ -24,6 +24,7 @@ def test_quiet_commands_print_nothing(model, folder, run):
         ("tune", *TABLES, "--T", "1,2", "--weight-decay", "1"),
         ("explain", "model", *TABLES, "--node", "n1"),
         ("diffuse", *TABLES, "--T", "2", "-o", "x_t.npy"),
+        ("convert", *TABLES, "-o", "graph.heatgraph"),
         ("info", *TABLES),
         ("datasets",),
         ("datasets", "karate"),

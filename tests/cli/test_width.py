@@ -11,8 +11,8 @@ CLASSES = (
     "red",
 )
 TABLES = ("nodes.csv", "edges.csv")
-COMMANDS = ("fit", "predict", "evaluate", "tune", "explain", "diffuse", "info", "datasets", "demo",
-            "compare", "paper", "version")  # fmt: skip
+COMMANDS = ("fit", "predict", "evaluate", "tune", "explain", "diffuse", "convert", "info",
+            "datasets", "demo", "compare", "paper", "version")  # fmt: skip
 
 
 @pytest.fixture
@@ -53,6 +53,7 @@ def test_reports(long_names, run):
     assert_narrow(run("predict", "model", *TABLES, "-o", "q.csv"))
     assert_narrow(run("explain", "model", *TABLES, "--node", "the-node-3"))
     assert_narrow(run("diffuse", *TABLES, "--T", "2", "-o", "x_t.npy"))
+    assert_narrow(run("convert", *TABLES, "-o", "graph.heatgraph"))
     assert_narrow(run("datasets"))
     assert_narrow(run("datasets", "karate"))
     assert_narrow(run("version"))

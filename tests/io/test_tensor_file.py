@@ -14,6 +14,7 @@ from heatgraph._io import tensor_file
 from heatgraph._io.tensor_file import (
     CACHE_LINE_ALIGNMENT,
     ITEM_ALIGNMENT,
+    StoredArray,
     is_tensor_file,
     map_tensors,
     read_tensors,
@@ -307,3 +308,22 @@ def test_files_of_other_formats_are_told_apart(tmp_path, content):
     assert not is_tensor_file(path)
     write_tensors(path, "thing", {}, {"a": np.zeros(3)})
     assert is_tensor_file(path)
+
+
+def test_arrays_in_other_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tensor_file, "BLOCK_BYTES", 10)
+    a, b, empty = np.arange(12.0).reshape(3, 4), np.arange(7, dtype=np.int32), np.empty((0, 3))
+    (tmp_path / "raw").write_bytes(b"head" + a.tobytes() + b.tobytes())
+    raw = tmp_path / "raw"
+    stored = {
+        "a": StoredArray(raw, a.dtype, a.shape, 4),
+        "b": StoredArray(raw, b.dtype, b.shape, 4 + a.nbytes),
+        "empty": StoredArray(raw, empty.dtype, empty.shape),
+    }
+    write_tensors(tmp_path / "expected", "thing", {}, {"a": a, "b": b, "empty": empty})
+    write_tensors(tmp_path / "found", "thing", {}, stored)
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+    raw.write_bytes(raw.read_bytes()[:-1])
+    with pytest.raises(FileFormatError, match="raw is incomplete"):
+        write_tensors(tmp_path / "other", "thing", {}, stored)
+    assert not (tmp_path / "other").exists()

@@ -25,7 +25,8 @@ import json
 import math
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -70,11 +71,39 @@ _DTYPE_RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES.values())}
 _MAX_DIMENSIONS = 32
 
 
+@dataclass(frozen=True)
+class StoredArray:
+    """An array in C order inside another file, which `write_tensors` copies block by block.
+
+    Unlike those of a memory map, its pages do not count as memory of this process.
+    """
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def blocks(self) -> Iterator[memoryview]:
+        """The bytes, block by block."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            for start in range(0, self.nbytes, BLOCK_BYTES):
+                block = file.read(min(BLOCK_BYTES, self.nbytes - start))
+                if len(block) < min(BLOCK_BYTES, self.nbytes - start):
+                    raise FileFormatError(f"{self.path} is incomplete. Get it again.")
+                yield memoryview(block)
+
+
 def write_tensors(
     path: str | Path,
     kind: str,
     content: dict[str, Any],
-    tensors: dict[str, Array],
+    tensors: Mapping[str, Array | StoredArray],
     alignment: int = ITEM_ALIGNMENT,
 ) -> None:
     """Write arrays and a JSON-serialisable `content` to a file atomically.
@@ -145,10 +174,17 @@ def tensors_from_bytes(
 
 
 def _write(
-    file: BinaryIO, kind: str, content: dict[str, Any], tensors: dict[str, Array], alignment: int
+    file: BinaryIO,
+    kind: str,
+    content: dict[str, Any],
+    tensors: Mapping[str, Array | StoredArray],
+    alignment: int,
 ) -> None:
     """Write and hash the arrays in one pass, then the header with the checksum."""
-    tensors = {name: np.atleast_1d(tensor) for name, tensor in tensors.items()}
+    tensors = {
+        name: tensor if isinstance(tensor, StoredArray) else np.atleast_1d(tensor)
+        for name, tensor in tensors.items()
+    }
     text = json.dumps(content, allow_nan=True)
     metadata = {
         "heatgraph": kind,
@@ -170,7 +206,7 @@ def _write(
 
 
 def _layout(
-    metadata: dict[str, str], tensors: dict[str, Array], alignment: int
+    metadata: dict[str, str], tensors: Mapping[str, Array | StoredArray], alignment: int
 ) -> tuple[bytes, dict[str, int]]:
     """The header of a file with its length, and the position of each array in the file."""
     entries: dict[str, Any] = {"__metadata__": metadata}
@@ -190,7 +226,7 @@ def _layout(
     return len(header).to_bytes(8, "little") + header, positions
 
 
-def _dtype_rank(name: str, tensor: Array) -> int:
+def _dtype_rank(name: str, tensor: Array | StoredArray) -> int:
     if tensor.dtype not in _DTYPE_RANKS:
         raise InputError(
             f"{name} cannot be written into a file: its dtype is {tensor.dtype}. Convert it to "
@@ -291,7 +327,7 @@ def _checksum(
     kind: str,
     version: str,
     text: str,
-    tensors: dict[str, Array],
+    tensors: Mapping[str, Array | StoredArray],
     on_block: Callable[[str, memoryview], None] | None = None,
 ) -> str:
     """SHA-256 of all parts, each preceded by its length.
@@ -319,9 +355,11 @@ def _checksum(
     return digest.hexdigest()
 
 
-def _blocks(tensor: Array) -> Iterator[memoryview]:
+def _blocks(tensor: Array | StoredArray) -> Iterator[memoryview]:
     """The bytes of an array in C order, block by block; other layouts are copied by rows."""
-    if tensor.flags.c_contiguous:
+    if isinstance(tensor, StoredArray):
+        yield from tensor.blocks()
+    elif tensor.flags.c_contiguous:
         flat = tensor.reshape(-1).view(np.uint8)
         for start in range(0, len(flat), BLOCK_BYTES):
             yield flat[start : start + BLOCK_BYTES].data

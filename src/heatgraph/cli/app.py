@@ -9,6 +9,7 @@ import typer
 import heatgraph
 from heatgraph.cli import (
     compare,
+    convert,
     datasets,
     demo,
     diffuse,
@@ -61,6 +62,7 @@ app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("tune", cls=Command)(tune.tune)
 app.command("explain", cls=Command)(explain.explain)
 app.command("diffuse", cls=Command)(diffuse.diffuse)
+app.command("convert", cls=Command)(convert.convert)
 app.command("info", cls=Command)(info.info)
 app.command("datasets", cls=Command)(datasets.datasets)
 app.command("demo", cls=Command)(demo.demo)

@@ -87,8 +87,8 @@ def _one_file(path: Path) -> GraphArgument:
         return GraphArgument(f"{path.parent}/ind.{name}.*", name, planetoid.files, planetoid.read)
     if detect_format(path, read_start(path)) not in GRAPH_FORMATS:
         raise typer.BadParameter(
-            f"{path} is one file. For tables, name both: NODES EDGES. A single file may be a "
-            "graph that `Graph.save` wrote, GraphML, GEXF or a graph in JSON."
+            f"{path} is one file. For tables, name both: NODES EDGES. A single file may be what "
+            "`heatgraph convert` wrote, GraphML, GEXF or a graph in JSON."
         )
     both = _two_tables(path, path)
     return GraphArgument(str(path), both.name, [path], both.read)

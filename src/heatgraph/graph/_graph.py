@@ -39,6 +39,7 @@ from heatgraph.graph._validation import (
     Merge,
     check_choice,
     count_nodes,
+    degree_error,
     edge_ends,
     symmetrize_adjacency,
     validate_feature_names,
@@ -230,10 +231,7 @@ class Graph:
     def _check_degrees(self) -> None:
         overflow = np.flatnonzero(~np.isfinite(self.degrees))
         if len(overflow):
-            raise InputError(
-                f"weights are too large: at node {overflow[0]} they add up to infinity. Scale them "
-                "down; without self-loops, S does not depend on their scale."
-            )
+            raise degree_error(overflow[0])
 
     def _set_arrays(self, arrays: GraphArrays) -> None:
         self.num_nodes = len(arrays.indptr) - 1

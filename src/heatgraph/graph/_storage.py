@@ -161,7 +161,8 @@ def _edge_tensors(prefix: str, edges: EdgeArrays) -> dict[str, Array]:
     tensors = {prefix + "indptr": edges.indptr, prefix + "indices": edges.indices}
     if edges.weights is not None:
         dtype = float_dtype(edges.weights.dtype)
-        tensors[prefix + "weights"] = edges.weights.astype(dtype, copy=False)
+        is_kept = edges.weights.dtype == dtype
+        tensors[prefix + "weights"] = edges.weights if is_kept else edges.weights.astype(dtype)
     return tensors
 
 

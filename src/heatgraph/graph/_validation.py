@@ -30,7 +30,7 @@ from heatgraph.errors import InputError
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "max"]
 
-_MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
+MERGES = {"error": np.maximum, "sum": np.add, "max": np.maximum}
 
 
 @dataclass
@@ -106,21 +106,22 @@ class CSRBuilder:
         """Check that weights are finite and not negative."""
         bad = np.flatnonzero(~((self.matrix.data >= 0) & np.isfinite(self.matrix.data)))
         if len(bad):
-            raise InputError(
-                f"weights must be finite and not negative. {self._position(bad[0])} has "
-                f"{self.matrix.data[bad[0]]:g} ({len(bad):,} such in all); drop or correct them."
-            )
+            raise weight_error(self._position(bad[0]), self.matrix.data[bad[0]], len(bad))
 
     def merge_duplicates(self, how: Literal["error"] | Merge) -> int:
         """Sort the rows and merge duplicate entries; return the number of entries removed.
 
-        With "error", duplicates must have equal weights.
+        With "error", duplicates must have equal weights. A sum is taken in the order of the list.
         """
         A = self.matrix
         row_starts = np.zeros(len(A.indices), dtype=bool)
         row_starts[A.indptr[:-1][np.diff(A.indptr) > 0]] = True
         if not ((A.indices[1:] >= A.indices[:-1]) | row_starts[1:]).all():
-            A.sort_indices()
+            if how == "sum":
+                # Two transpositions sort stably, which `sort_indices` does not.
+                A = self.matrix = A.tocsc().tocsr()
+            else:
+                A.sort_indices()
         first = row_starts
         first[1:] |= A.indices[1:] != A.indices[:-1]
         starts = np.flatnonzero(first)
@@ -131,12 +132,8 @@ class CSRBuilder:
             lowest = np.minimum.reduceat(A.data, starts)
             conflicts = np.flatnonzero(lowest < np.maximum.reduceat(A.data, starts))
             if len(conflicts):
-                raise InputError(
-                    f"{self._position(starts[conflicts[0]])} is given several times with different "
-                    f"weights ({len(conflicts):,} such edges in all). Pass duplicates='sum' or "
-                    "duplicates='max'."
-                )
-        self._select(first, _MERGES[how].reduceat(A.data, starts))
+                raise conflict_error(self._position(starts[conflicts[0]]), len(conflicts))
+        self._select(first, MERGES[how].reduceat(A.data, starts))
         return num_duplicates
 
     def drop_zeros(self) -> None:
@@ -157,6 +154,44 @@ class CSRBuilder:
         return f"edge {row} -> {column}" if self.name == "edge" else f"{self.name}[{row}, {column}]"
 
 
+def weight_error(position: str, weight: float, count: int) -> InputError:
+    """The error for the first of `count` weights that are negative or not finite."""
+    return InputError(
+        f"weights must be finite and not negative. {position} has {weight:g} ({count:,} such in "
+        "all); drop or correct them."
+    )
+
+
+def conflict_error(position: str, count: int) -> InputError:
+    """The error for the first of `count` edges that are listed with different weights."""
+    return InputError(
+        f"{position} is given several times with different weights ({count:,} such edges in all). "
+        "Pass duplicates='sum' or duplicates='max'."
+    )
+
+
+def asymmetry_error(
+    one_way: int, num_entries: int, num_uneven: int, first: tuple[int, int]
+) -> InputError:
+    """The error for `one_way` entries without an opposite, or `num_uneven` that differ from it."""
+    kind = f"{num_uneven // 2:,} pairs of opposite edges differ in weight"
+    if one_way:
+        kind = f"{one_way:,} of {num_entries:,} edges go one way only"
+    return InputError(
+        f"adjacency must be symmetric: {kind} (first: {first[0]} - {first[1]}). Pass "
+        "symmetrize='max' or symmetrize='sum' to treat edges as undirected; "
+        "Graph(..., directed=True) keeps their directions too."
+    )
+
+
+def degree_error(node: int) -> InputError:
+    """The error for a node whose weights overflow."""
+    return InputError(
+        f"weights are too large: at node {node} they add up to infinity. Scale them down; without "
+        "self-loops, S does not depend on their scale."
+    )
+
+
 def validate_features(features: Any, num_nodes: int) -> Any:
     """Validate features, dense or sparse: real and finite, with one row per node and d >= 1."""
     if features is None:
@@ -167,18 +202,24 @@ def validate_features(features: Any, num_nodes: int) -> Any:
         X: Any = entries.matrix
     else:
         X = as_array(features, "features")
-        if X.ndim != 2:
-            raise InputError(f"features must be two-dimensional, (n, d). Got shape {X.shape}.")
-        check_real(X.dtype, "features")
-        X = X.astype(float_dtype(X.dtype), copy=False)
-    if X.shape[0] != num_nodes:
-        raise InputError(
-            f"features must have one row per node, {num_nodes:,}. Got {X.shape[0]:,} rows."
-        )
-    if X.shape[1] == 0:
-        raise InputError("features have no columns. Pass features=None for a graph without any.")
+        if X.ndim == 2:
+            check_real(X.dtype, "features")
+            X = X.astype(float_dtype(X.dtype), copy=False)
+    check_feature_shape(X.shape, num_nodes)
     check_finite(X, "features")
     return X
+
+
+def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
+    """Check that features have one row per node, and a column."""
+    if len(shape) != 2:
+        raise InputError(f"features must be two-dimensional, (n, d). Got shape {shape}.")
+    if shape[0] != num_nodes:
+        raise InputError(
+            f"features must have one row per node, {num_nodes:,}. Got {shape[0]:,} rows."
+        )
+    if shape[1] == 0:
+        raise InputError("features have no columns. Pass features=None for a graph without any.")
 
 
 def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:
@@ -190,7 +231,9 @@ def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:
         raise InputError(
             f"node_ids must have one entry per node, {num_nodes:,}. Got shape {ids.shape}."
         )
-    if ids.dtype.kind in "iuSU" and len(set(ids.tolist())) == num_nodes:
+    if ids.dtype.kind in "iu" and len(np.unique(ids)) == num_nodes:
+        return ids
+    if ids.dtype.kind in "SU" and len(set(ids.tolist())) == num_nodes:
         return ids
     seen: set[Any] = set()
     for position, name in enumerate(ids.tolist()):
@@ -265,19 +308,12 @@ def symmetrize_adjacency(A: sp.csr_array, how: Merge | None) -> sp.csr_array:
     if how is None:
         uneven = sp.csr_array(transposed != A)
         both_ways = sp.csr_array(A.astype(bool).multiply(transposed.astype(bool)))
-        one_way = A.nnz - both_ways.nnz
+        one_way, num_uneven = A.nnz - both_ways.nnz, uneven.nnz
         if one_way:
-            kind = f"{one_way:,} of {A.nnz:,} edges go one way only"
             uneven = uneven - uneven.multiply(both_ways)
-        else:
-            kind = f"{uneven.nnz // 2:,} pairs of opposite edges differ in weight"
         first = sp.coo_array(uneven)
         first.eliminate_zeros()
-        raise InputError(
-            f"adjacency must be symmetric: {kind} (first: {first.row[0]} - {first.col[0]}). Pass "
-            "symmetrize='max' or symmetrize='sum' to treat edges as undirected; "
-            "Graph(..., directed=True) keeps their directions too."
-        )
+        raise asymmetry_error(one_way, A.nnz, num_uneven, (first.row[0], first.col[0]))
     if how == "max":
         return sp.csr_array(A.maximum(transposed))
     return sp.csr_array(A + transposed - sp.diags_array(A.diagonal()))
