@@ -11,7 +11,7 @@ CORETYPES := Nehalem Sandybridge Haswell
 NUMERICAL := tests/learning tests/baselines/test_schemes.py tests/baselines/test_stacked.py \
 	tests/baselines/test_label_propagation.py tests/test_theory.py tests/test_diffusion.py
 
-.PHONY: demo test test-fast test-extras test-processors lint bench docs format clean
+.PHONY: demo test test-fast test-extras test-processors test-browser lint web bench docs format clean
 
 demo: .venv/core
 	$(BIN)/heatgraph demo
@@ -35,6 +35,10 @@ test-extras: .venv/extras
 	$(BIN)/mypy
 	COVERAGE_OMIT="*_propagate_*.py" $(PYTEST) -m "torch or planetoid" --cov=heatgraph.baselines.gnn
 
+# Tests of pages in a browser: Chromium, through Playwright.
+test-browser: .venv/browser
+	$(PYTEST) -m browser tests/explorer
+
 # The numerical tests with the BLAS kernels of other processors.
 test-processors: .venv/dev
 	for coretype in $(CORETYPES); do \
@@ -46,6 +50,13 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The script and style of the explorer page, from their sources in web/; needs Node, and only who changes
+# these sources needs it.
+web:
+	npm ci --silent --prefix web
+	npm run --silent --prefix web check
+	npm run --silent --prefix web build
 
 # Timings against peers, in separate processes, and accuracies; writes docs/performance.md. BENCH picks:
 # make bench BENCH=product, or BENCH="product --rounds 1 --scale 0.01 --page trial.md" to try it out.
@@ -77,6 +88,14 @@ clean:
 	@echo "Installing $(TORCH) and the extra gnn into .venv ..."
 	@$(INSTALL) "$(TORCH)"
 	@$(INSTALL) --editable ".[gnn]"
+	@touch $@
+
+# Chromium is taken from Debian if the system has none; other systems have to install it themselves.
+.venv/browser: .venv/dev
+	@echo "Installing Playwright into .venv ..."
+	@$(INSTALL) --editable ".[browser]"
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && apt-get install -qq --no-install-recommends chromium; }
 	@touch $@
 
 .venv/bench: .venv/core

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from heatgraph.exchange.networkx import from_networkx as from_networkx
     from heatgraph.exchange.pyg import DiffuseFeatures as DiffuseFeatures
     from heatgraph.exchange.pyg import from_pyg as from_pyg
+    from heatgraph.explorer.explore import explore as explore
     from heatgraph.graph import Graph as Graph
     from heatgraph.learning.calibration import (
         expected_calibration_error as expected_calibration_error,
@@ -85,6 +86,7 @@ _HOMES = {
     "DiffuseFeatures": "exchange.pyg",
     "describe": "learning.description",
     "fit_report": "report.fit_report",
+    "explore": "explorer.explore",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -11,8 +11,8 @@ CLASSES = (
     "red",
 )
 TABLES = ("nodes.csv", "edges.csv")
-COMMANDS = ("fit", "predict", "evaluate", "tune", "explain", "diffuse", "convert", "info",
-            "datasets", "demo", "compare", "paper", "version")  # fmt: skip
+COMMANDS = ("fit", "predict", "evaluate", "tune", "explain", "explore", "diffuse", "convert",
+            "info", "datasets", "demo", "compare", "paper", "version")  # fmt: skip
 
 
 @pytest.fixture

@@ -51,6 +51,14 @@ def test_similar_edges():
     assert_same_reasons(model)
 
 
+def test_links_alone_have_no_shares_of_features():
+    graph, labels = planted()
+    model = DGCClassifier(T=2.0, weight_decay=1e-3).fit(graph, labels, np.arange(0, 90, 2))
+    weights = np.random.default_rng(0).normal(size=(len(model.classes_), graph.num_nodes))
+    model.channel_coefs_, model.coef_ = {"links": weights}, np.zeros_like(model.coef_)
+    assert_same_reasons(model)
+
+
 @pytest.mark.parametrize("names", [["features", "neighbours"], ["links", "two-hop-links"]])
 def test_channels(names):
     graph, labels = planted()

@@ -15,6 +15,7 @@ from heatgraph.cli import (
     diffuse,
     evaluate,
     explain,
+    explore,
     fit,
     info,
     paper,
@@ -61,6 +62,7 @@ app.command("predict", cls=Command)(predict.predict)
 app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("tune", cls=Command)(tune.tune)
 app.command("explain", cls=Command)(explain.explain)
+app.command("explore", cls=Command)(explore.explore)
 app.command("diffuse", cls=Command)(diffuse.diffuse)
 app.command("convert", cls=Command)(convert.convert)
 app.command("info", cls=Command)(info.info)

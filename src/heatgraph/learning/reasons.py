@@ -115,7 +115,7 @@ def _block_shares(
 ) -> tuple[Array, Array | None]:
     """Shares of nodes (m, n) and of features (m, d) in the scores of the classes `codes` (m,)."""
     by_node: Any = 0.0
-    by_feature: Any = None if X is None else 0.0
+    by_feature: Any = 0.0 if any(term.weights is not None for term in terms) else None
     for term in terms:
         rows = term.rows(nodes)
         by_node = by_node + rows * _of_classes(term.columns.T, codes)

@@ -1,0 +1,1 @@
+"""A page to look at a fitted classifier on its graph."""
