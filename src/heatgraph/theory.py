@@ -107,9 +107,9 @@ def smoothing(graph: Graph, schemes: Sequence[Scheme], self_loops: bool = True) 
     not fall at all on a bipartite graph.
     """
     states = diffuse_many(
-        graph.with_features(_features(graph)), schemes, self_loops=self_loops, **_EXACT
+        graph._with_features(_features(graph)), schemes, self_loops=self_loops, **_EXACT
     )
-    return np.array([dirichlet_energy(graph.with_features(X), self_loops) for X in states])
+    return np.array([dirichlet_energy(graph._with_features(X), self_loops) for X in states])
 
 
 def euler_error_bound(T: float, K: int, norm_L: float, norm_X: float) -> float:
@@ -181,7 +181,7 @@ class CorruptedRegression:
     ) -> CorruptedRegression:
         """Draw observed features and W from the normal distribution, on the edges of `graph`."""
         random = np.random.default_rng(seed)
-        observed = graph.with_features(random.standard_normal((graph.num_nodes, num_features)))
+        observed = graph._with_features(random.standard_normal((graph.num_nodes, num_features)))
         clean = diffuse(observed, T_star, self_loops=self_loops, **_EXACT)
         W = random.standard_normal(num_features) / math.sqrt(num_features)
         return cls(observed, clean, W, noise, T_star, self_loops)
@@ -193,7 +193,7 @@ class CorruptedRegression:
 
     def risk(self, schemes: Sequence[Scheme]) -> Array:
         """Compute E||Y - r(S) X W||^2 for each scheme, the expectation being over the noise."""
-        observed = self.graph.with_features((self.graph.features @ self.W)[:, np.newaxis])
+        observed = self.graph._with_features((self.graph.features @ self.W)[:, np.newaxis])
         states = diffuse_many(observed, schemes, self_loops=self.self_loops, **_EXACT)
         excess = np.sum((states[:, :, 0] - self.clean @ self.W) ** 2, axis=1)
         return np.asarray(self.least_risk + excess)

@@ -181,6 +181,7 @@ class TestRoundTrip:
         for order in ("C", "F"):
             raw = np.memmap(path.with_name("x"), np.float32, "w+", shape=(n, 4), order=order)
             raw[:] = np.arange(4 * n).reshape(n, 4)
+            raw.flags.writeable = False
             graph = Graph(PATH, raw)
             graph.save(path)
             assert_same(Graph.load(path), graph)

@@ -1,12 +1,16 @@
+import copy
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from comparisons import assert_same_edges
 from hypothesis import given
 from numpy.testing import assert_array_equal
-from strategies import adjacencies
+from strategies import adjacencies, planted
 
-from heatgraph import Graph, diffuse
+from heatgraph import DGCClassifier, Graph, diffuse
 from heatgraph.errors import InputError
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -235,8 +239,77 @@ class TestFeatures:
             result = diffuse(Graph(PATH, X), 1.0, dtype=np.float64)
             assert_array_equal(result, diffuse(Graph(PATH, wide[::2, 1::2]), 1.0, dtype=np.float64))
 
-    def test_dense_features_are_not_copied(self):
-        assert np.shares_memory(Graph(PATH, self.X).features, self.X)
+    @pytest.mark.parametrize("make", [Graph, lambda A, X: Graph(A).with_features(X)])
+    @pytest.mark.parametrize("kind", ["array", "view", "read-only view", "sparse", "data frame"])
+    def test_a_graph_does_not_change_with_the_array_of_the_caller(self, make, kind):
+        X = np.arange(12.0).reshape(3, 4)
+        given, values = X, X
+        if kind == "view":
+            given = X[:, 1:]
+        elif kind == "read-only view":
+            given = X[:, 1:]
+            given.flags.writeable = False
+        elif kind == "sparse":
+            given = sp.csr_array(X)
+            values = given.data
+        elif kind == "data frame":
+            given = pd.DataFrame(X, copy=False)
+        graph = make(PATH, given)
+        before = diffuse(graph, 1.0)
+        values[...] = 7.0
+        assert_array_equal(diffuse(graph, 1.0), before)
+
+    def test_a_fitted_model_does_not_change_with_the_array_of_the_caller(self):
+        graph, codes = planted(n=40, kind="dense")
+        X = graph.features.copy()
+        model = DGCClassifier(T=1.0, weight_decay=0.1).fit(graph.with_features(X), codes)
+        before = model.predict_proba(model.graph_)
+        X[...] = 0
+        assert_array_equal(model.predict_proba(model.graph_), before)
+
+    @pytest.mark.parametrize("mode", ["r", "array"])
+    def test_read_only_features_are_shared(self, tmp_path, mode):
+        X = self.X.copy()
+        if mode == "r":
+            np.save(tmp_path / "x.npy", X)
+            X = np.load(tmp_path / "x.npy", mmap_mode="r")
+        else:
+            X.flags.writeable = False
+        graph = Graph(PATH, X)
+        assert np.shares_memory(graph.features, X)
+        assert np.shares_memory(graph.with_features(X).features, X)
+
+    @pytest.mark.parametrize("mode", ["r+", "c"])
+    def test_memory_maps_that_can_be_written_to_are_refused(self, tmp_path, mode):
+        np.save(tmp_path / "x.npy", self.X)
+        X = np.load(tmp_path / "x.npy", mmap_mode=mode)
+        for features in (X, X[:, :1], np.asarray(X)):
+            with pytest.raises(InputError, match="memory map that can be written to.* mode 'r'"):
+                Graph(PATH, features)
+        X.flags.writeable = False
+        assert np.shares_memory(Graph(PATH, X).features, X)
+
+    @pytest.mark.parametrize("read", [np.asarray, sp.csr_array, sp.csc_array])
+    @pytest.mark.parametrize(
+        "make",
+        [
+            Graph,
+            lambda A, X: Graph(A).with_features(X),
+            lambda A, X: pickle.loads(pickle.dumps(Graph(A, X))),
+            lambda A, X: copy.deepcopy(Graph(A, X)),
+            lambda A, X: Graph(A, X).subgraph([2, 0]),
+            lambda A, X: Graph(A, X).with_nodes(X[:1], num_nodes=1),
+        ],
+    )
+    def test_features_of_a_graph_are_read_only(self, read, make):
+        """Compiled code follows the indices of sparse features without checking them."""
+        features = make(PATH, read(self.X)).features
+        arrays = [features]
+        if sp.issparse(features):
+            arrays = [features.data, features.indices, features.indptr]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 10**6
 
     def test_features_are_never_written_to(self):
         for X in (self.X.copy(), sp.csr_array(self.X), sp.coo_array(self.X)):

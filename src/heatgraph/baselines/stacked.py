@@ -130,7 +130,7 @@ class StackedClassifier(NodeClassifier):
 
     def _scale_features(self, graph: Graph) -> Graph:
         X = self.scaling_.apply(graph.features, np.dtype(self.dtype))
-        return graph.with_features(X)
+        return graph._with_features(X)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file, atomically and without the graph; `load` reads it."""

@@ -26,4 +26,4 @@ def add_feature_noise(data: Dataset, noise: float, seed: int) -> Dataset:
         random = np.random.default_rng(seed)
         X = X.toarray() if sp.issparse(X) else X
         X = X + np.float32(noise) * random.standard_normal(X.shape, dtype=np.float32)
-    return replace(data, graph=data.graph.with_features(X))
+    return replace(data, graph=data.graph._with_features(X))

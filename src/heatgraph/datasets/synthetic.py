@@ -139,7 +139,7 @@ def make_block_graph(
     features = _draw_features(labels, columns, len(sizes), signal, random)
     return Dataset(
         "blocks",
-        graph.with_features(features),
+        graph._with_features(features),
         labels,
         {"fractions": split},
         source=f"heatgraph.datasets.synthetic.make_block_graph, seed {seed}",

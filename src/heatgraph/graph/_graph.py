@@ -8,7 +8,8 @@ The constructors validate once, and compiled code then relies on it without furt
 
 A graph may also keep the directed edges that A was symmetrised from; diffusion does not read them.
 
-The caller's arrays are never written to.
+The caller's arrays are never written to, and a graph does not change with them: it has copies, or
+shares what is read-only. Its own arrays are read-only.
 """
 
 from __future__ import annotations
@@ -62,8 +63,11 @@ class Graph:
         Symmetric, with finite weights >= 0; entries of zero are not edges. A graph whose weights
         are all 1 is *unweighted* and stores no weights.
     features : array or sparse matrix of shape (n, d), optional
-        Real and finite. Dense features are kept by reference, sparse ones stay sparse. Without
-        features, X is the identity: each node is its own feature.
+        Real and finite; sparse features stay sparse. They are copied, so that changes of the array
+        do not change the graph. A dense array that is read-only is shared instead, which saves the
+        memory of a copy: a memory map of mode "r", to whose file nobody may write, or any array
+        after ``X.flags.writeable = False``. Without features, X is the identity: each node is its
+        own feature.
     node_ids : sequence of length n, optional
         Distinct names of the nodes; by default 0, ..., n - 1.
     feature_names : sequence of length d, optional
@@ -182,10 +186,11 @@ class Graph:
     def _from_canonical(cls, adjacency: sp.csr_array, features: Any = None) -> Graph:
         """Build a graph from a CSR matrix that is known to be valid; only features are validated.
 
-        The caller guarantees what the module docstring lists: compiled code relies on it.
+        The caller guarantees what the module docstring lists: compiled code relies on it. Dense
+        features are not copied.
         """
         return cls._from_arrays(
-            _graph_arrays(adjacency, validate_features(features, adjacency.shape[0]))
+            _graph_arrays(adjacency, validate_features(features, adjacency.shape[0], copy=False))
         )
 
     @classmethod
@@ -219,7 +224,7 @@ class Graph:
         if (symmetrize is not None and not entries.weighted) or (directed and symmetrize is None):
             symmetrize = "max"
         matrix = symmetrize_adjacency(entries.matrix, symmetrize)
-        X = validate_features(features, n)
+        X = validate_features(features, n, copy=True)
         ids = validate_node_ids(node_ids, n)
         names = validate_feature_names(feature_names, X)
         arrays = _graph_arrays(matrix, X, ids, names, num_duplicates)
@@ -238,7 +243,7 @@ class Graph:
         self.indptr = read_only(arrays.indptr)
         self.indices = read_only(arrays.indices)
         self.weights = None if arrays.weights is None else read_only(arrays.weights)
-        self.features = arrays.features
+        self.features = _read_only_features(arrays.features)
         self.node_ids = arrays.node_ids
         self.feature_names = arrays.feature_names
         self.feature_encoder = arrays.feature_encoder
@@ -255,6 +260,7 @@ class Graph:
         for name in ("indptr", "indices", "weights"):
             if state[name] is not None:
                 setattr(self, name, read_only(state[name]))
+        self.features = _read_only_features(state["features"])
         self._directed = _read_only_edges(state["_directed"])
 
     def __sklearn_clone__(self) -> Graph:
@@ -368,11 +374,24 @@ class Graph:
     ) -> Graph:
         """Return the same graph with other features; edges are shared, not copied.
 
-        `feature_encoder` is what made them, if columns of a table became the features.
+        Features are copied or shared as by `Graph`. `feature_encoder` is what made them, if columns
+        of a table became the features.
         """
+        return self._with_features(features, feature_names, feature_encoder, copy=True)
+
+    def _with_features(
+        self,
+        features: Any,
+        feature_names: Any = None,
+        feature_encoder: FeatureEncoder | None = None,
+        *,
+        copy: bool = False,
+    ) -> Graph:
+        """Return the same graph with other features; without `copy`, nobody may change them."""
         graph = type(self).__new__(type(self))
         graph.__dict__.update(self.__dict__)
-        graph.features = validate_features(features, self.num_nodes)
+        X = validate_features(features, self.num_nodes, copy=copy)
+        graph.features = _read_only_features(X)
         graph.feature_names = validate_feature_names(feature_names, graph.features)
         graph.feature_encoder = feature_encoder
         return graph
@@ -625,6 +644,15 @@ def _edge_arrays(matrix: sp.csr_array) -> EdgeArrays:
         indices=matrix.indices.astype(index_dtype(matrix.shape[0]), copy=False),
         weights=None if (matrix.data == 1).all() else matrix.data,
     )
+
+
+def _read_only_features(features: Any) -> Any:
+    """Features as a read-only view; compiled code relies on the indices of sparse ones."""
+    if not sp.issparse(features):
+        return None if features is None else read_only(features)
+    for name in ("data", "indices", "indptr"):
+        setattr(features, name, read_only(getattr(features, name)))
+    return features
 
 
 def _read_only_edges(edges: EdgeArrays | None) -> EdgeArrays | None:

@@ -66,7 +66,7 @@ def read_new_nodes(
 ) -> NewNodes:
     """Check nodes with features, ids and edges; every edge has a new node at an end."""
     R = _count_new(features, node_ids, num_nodes)
-    X = validate_features(features, R)
+    X = validate_features(features, R, copy=False)
     expected, found = (0 if part is None else part.shape[1] for part in (graph.features, X))
     if expected != found:
         raise InputError(

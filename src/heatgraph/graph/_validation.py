@@ -22,6 +22,7 @@ from heatgraph._arguments import (
     exact_array,
     float_dtype,
     index_dtype,
+    memory_owners,
     row_of_entry,
     short_repr,
 )
@@ -192,22 +193,28 @@ def degree_error(node: int) -> InputError:
     )
 
 
-def validate_features(features: Any, num_nodes: int) -> Any:
-    """Validate features, dense or sparse: real and finite, with one row per node and d >= 1."""
+def validate_features(features: Any, num_nodes: int, *, copy: bool) -> Any:
+    """Validate features, dense or sparse: real and finite, with one row per node and d >= 1.
+
+    With `copy`, dense features that the caller could change later are copied; sparse ones always
+    are.
+    """
     if features is None:
         return None
+    is_shared = False
     if sp.issparse(features):
         entries = CSRBuilder.read(features, "features")
         entries.merge_duplicates("sum")
         X: Any = entries.matrix
     else:
-        X = as_array(features, "features")
-        if X.ndim == 2:
-            check_real(X.dtype, "features")
-            X = X.astype(float_dtype(X.dtype), copy=False)
+        X = array = as_array(features, "features")
+        if array.ndim == 2:
+            check_real(array.dtype, "features")
+            X = array.astype(float_dtype(array.dtype), copy=False)
+        is_shared = X is array
     check_feature_shape(X.shape, num_nodes)
     check_finite(X, "features")
-    return X
+    return X.copy() if copy and is_shared and _is_writable(X) else X
 
 
 def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
@@ -220,6 +227,18 @@ def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
         )
     if shape[1] == 0:
         raise InputError("features have no columns. Pass features=None for a graph without any.")
+
+
+def _is_writable(features: Array) -> bool:
+    """Whether the memory of features can be written to, through them or the arrays behind them."""
+    owners = [owner for owner in memory_owners(features) if isinstance(owner, np.ndarray)]
+    writable = any(owner.flags.writeable for owner in owners)
+    if writable and any(isinstance(owner, np.memmap) for owner in owners):
+        raise InputError(
+            "features are a memory map that can be written to, and a graph must not change. Open "
+            "it with mode 'r', or set X.flags.writeable = False."
+        )
+    return writable
 
 
 def validate_node_ids(node_ids: Any, num_nodes: int) -> Array | None:

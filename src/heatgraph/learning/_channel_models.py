@@ -397,7 +397,7 @@ def channel_scores(task: NodeClassificationTask, setting: Setting, model: Channe
     for name, Theta in model.Thetas.items():
         columns = Theta if name in LINKS else task.undiffused(setting, Theta)
         if name == HEAT:
-            scores += task.diffuse(graph.with_features(columns), setting)
+            scores += task.diffuse(graph._with_features(columns), setting)
         else:
             scores += channels.apply(name, columns)
     return scores

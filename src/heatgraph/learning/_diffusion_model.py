@@ -140,7 +140,7 @@ class DiffusionModel(NodeEstimator):
                 * (own is not None)
             )
         order = [position[name] for name in names]
-        return graph.with_features(graph.features[:, order], names)
+        return graph._with_features(graph.features[:, order], names)
 
 
 def resolve_scalings(space: SearchSpace, graph: Graph, train: Array) -> SearchSpace:

@@ -263,7 +263,7 @@ def kernel_gram(
     squares = [squared for scheme in schemes if (squared := scheme.squared())]
     tol = min(options["tol"], KERNEL_GRAM_TOL)
     precise = options | {"dtype": np.float64, "tol": tol}
-    return diffuse_many(graph.with_features(units), squares, rows=rows, **precise), 10 * tol
+    return diffuse_many(graph._with_features(units), squares, rows=rows, **precise), 10 * tol
 
 
 def _diffused_gram(
@@ -298,7 +298,7 @@ def _diffused_gram(
             block = slice(start, start + width)
             columns = sparse_times_dense(X, Z[place, block].T, inner)
             K[place, :, block] = diffuse(
-                graph.with_features(columns),
+                graph._with_features(columns),
                 scheme=schemes[place],
                 rows=rows,
                 **options | {"n_threads": inner},
@@ -344,6 +344,6 @@ def fold_centres(
 ) -> FoldCentres:
     undiffused = np.asarray(graph.features[folds.nodes], dtype=np.float64)
     means = np.stack([undiffused[train].mean(axis=0) for train, _ in folds.folds])
-    ones = graph.with_features(np.ones((graph.num_nodes, 1), dtype=np.float32))
+    ones = graph._with_features(np.ones((graph.num_nodes, 1), dtype=np.float32))
     diffused = diffuse_many(ones, schemes, rows=folds.nodes, **options)[:, :, 0]
     return FoldCentres(diffused, means.astype(diffused.dtype))

@@ -119,7 +119,7 @@ class NewNodeScorer:
         if found is not None:
             report = NewNodesReport("local", found.num_nodes, found.work, found.full_work)
             return found.scores, report
-        grown = _grown(graph, change).with_features(
+        grown = _grown(graph, change)._with_features(
             np.vstack([columns, change.columns.astype(columns.dtype)])
         )
         new = np.arange(graph.num_nodes, grown.num_nodes)

@@ -58,7 +58,7 @@ def with_similar_edges(graph: Graph, scaling: Scaling, n_threads: int | None = N
     """
     known = _SIMILAR_GRAPHS.get(graph)
     if known is None or known[0] is not scaling:
-        scaled = graph.with_features(scaling.apply(graph.features, np.dtype(np.float32)))
+        scaled = graph._with_features(scaling.apply(graph.features, np.dtype(np.float32)))
         known = scaling, add_similar_edges(scaled, n_threads).with_features(None)
         _SIMILAR_GRAPHS[graph] = known
     return known[1]

@@ -157,7 +157,7 @@ class TargetModel(DiffusionModel):
         if nodes is not None:
             nodes = node_indices(nodes, graph.num_nodes, "nodes")
         columns = self._undiffused(graph, self.coef_)
-        scores = self._diffused(graph.with_features(columns)) + self.intercept_
+        scores = self._diffused(graph._with_features(columns)) + self.intercept_
         return np.asarray(scores if nodes is None else scores[nodes], dtype=np.float64)
 
     def _explain(self, graph: Graph, node: int, output: int, label: Any, top: int) -> Explanation:

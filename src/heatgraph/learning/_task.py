@@ -93,7 +93,7 @@ class NodeClassificationTask:
             X = self.graph.features
             scaling, graph = Scaling.learn(name, X, self.train), self.graph
             if X is not None and name != "none":
-                graph = graph.with_features(scaling.apply(X, self.dtype))
+                graph = graph._with_features(scaling.apply(X, self.dtype))
             self._scaled.clear()
             self._scaled[name] = scaling, graph
         return self._scaled[name]
@@ -154,7 +154,7 @@ class NodeClassificationTask:
         alpha = design.to_basis(weights)[0, 0].T
         columns = np.zeros((graph.num_nodes, self.num_classes))
         columns[self.train] = alpha
-        Theta = self.diffuse(graph.with_features(columns), setting)
+        Theta = self.diffuse(graph._with_features(columns), setting)
         return SoftmaxFit(Theta, alpha.sum(axis=0).astype(self.dtype), converged)
 
     def _uses_operator(self, setting: Setting) -> bool:
@@ -178,7 +178,7 @@ class NodeClassificationTask:
             X = sp.eye_array(graph.num_nodes, format="csr")
         return DiffusedMatrix(
             sp.csr_array(X.astype(self.dtype, copy=False)),
-            lambda columns: self.diffuse(graph.with_features(columns), setting),
+            lambda columns: self.diffuse(graph._with_features(columns), setting),
             self.train,
             self.engine["n_threads"],
         )
@@ -187,7 +187,7 @@ class NodeClassificationTask:
         """Scores (n, C) of all nodes."""
         _, graph = self.scale_features(setting.feature_scaling)
         columns = self.undiffused(setting, fit.Theta)
-        return self.diffuse(graph.with_features(columns), setting) + fit.bias
+        return self.diffuse(graph._with_features(columns), setting) + fit.bias
 
     def undiffused(self, setting: Setting, Theta: Array) -> Array:
         """The columns X Theta (n, C)."""

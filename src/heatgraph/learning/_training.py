@@ -238,7 +238,7 @@ def _graph_profile(
     """The profile of the fitted graph, as the plain term of a model sees it."""
     _, graph = task.scale_features(setting.feature_scaling)
     undiffused = task.undiffused(setting, model.Theta)
-    diffused = task.diffuse(graph.with_features(undiffused), setting)
+    diffused = task.diffuse(graph._with_features(undiffused), setting)
     return GraphProfile.measure(task.graph.degrees, undiffused, diffused)
 
 

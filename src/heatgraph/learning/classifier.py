@@ -615,7 +615,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         scores = np.tile(self.intercept_, (graph.num_nodes, 1))
         for on, coef in self._terms(graph):
             undiffused = self._undiffused(graph, coef)
-            diffused = self._diffused(on.with_features(undiffused))
+            diffused = self._diffused(on._with_features(undiffused))
             if on is graph:
                 self._warn_of_shift(graph, undiffused, diffused)
             scores += diffused

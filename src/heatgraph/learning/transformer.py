@@ -108,7 +108,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         if graph.features is not None:
             scaled = self.scaling_.apply(graph.features, working_dtype(self.dtype))
-            graph = graph.with_features(scaled)
+            graph = graph._with_features(scaled)
         return diffuse(
             graph,
             scheme=self.scheme_,

@@ -223,7 +223,7 @@ def read_tables(nodes: Any, edges: Any, options: TableOptions) -> ReadResult:
     graph = edge_part.graph
     if features.values is not None:
         X = _append_zero_rows(features.values, graph.num_nodes)
-        graph = graph.with_features(X, features.names, features.encoder)
+        graph = graph._with_features(X, features.names, features.encoder)
     labels = None if known is None else _append_unlabelled(target, graph.num_nodes)
     uses = [
         ColumnUse(choice.name, purpose, purpose)

@@ -67,4 +67,4 @@ def _select_features(graph: Graph, model_features: list[str], name: str) -> Grap
             f"{name} lacks features that the model was fitted with: {format_names(missing, 4)}."
         )
     chosen = [position[feature] for feature in model_features]
-    return graph.with_features(graph.features[:, chosen], model_features)
+    return graph._with_features(graph.features[:, chosen], model_features)

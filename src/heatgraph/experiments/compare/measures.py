@@ -166,7 +166,7 @@ def _refit_seconds(model: Any, data: Dataset) -> float | None:
     train, val, _ = data.partition()
     with contextlib.suppress(Exception):
         edges = data.graph.with_features(None).subgraph(np.arange(data.graph.num_nodes))
-        graph = edges.with_features(data.graph.features)
+        graph = edges._with_features(data.graph.features)
         started = time.perf_counter()
         refitted.fit(graph, data.labels, train, val)
         return time.perf_counter() - started
@@ -181,7 +181,7 @@ def _warm_up(job: Job) -> None:
         small = replace(small, graph=small.graph.with_features(None))
     elif sp.issparse(X):
         counts = sp.csr_array(np.abs(small.graph.features).astype(X.dtype))
-        small = replace(small, graph=small.graph.with_features(counts))
+        small = replace(small, graph=small.graph._with_features(counts))
     model = replace(job, recipe_dataset="").estimator()
     if "epochs" in model.get_params(deep=False):
         model.set_params(epochs=2)

@@ -93,7 +93,7 @@ def with_scaled_rows(data: Dataset) -> Graph:
     """The graph with every feature row scaled to sum 1, as in the paper."""
     X = data.graph.features
     scaling = Scaling.learn("rows", X, data.split.train)
-    return data.graph.with_features(scaling.apply(X, np.dtype(np.float32)))
+    return data.graph._with_features(scaling.apply(X, np.dtype(np.float32)))
 
 
 def accuracy_series(name: str, groups: Sequence[tuple[float, Records]]) -> list[Series]:

@@ -36,7 +36,7 @@ def theorem_trials(
 
 def _with_random_features(graph: Graph) -> Graph:
     X = np.random.default_rng(0).standard_normal((graph.num_nodes, NUM_FEATURES))
-    return graph.with_features(X / np.linalg.norm(X))
+    return graph._with_features(X / np.linalg.norm(X))
 
 
 def slopes_table(rows: Sequence[Sequence[str]]) -> Table:

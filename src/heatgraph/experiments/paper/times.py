@@ -64,7 +64,7 @@ def _preprocessing_variants(data: Dataset, K: int) -> dict[str, Callable[[], Any
         blocks = np.empty((K + 1, n, d), dtype=np.float32)
         blocks[0] = X.toarray() if sp.issparse(X) else X
         for step in range(K):
-            last = graph.with_features(blocks[step])
+            last = graph._with_features(blocks[step])
             diffuse(last, scheme=SGC(1), method="steps", out=blocks[step + 1])
         return np.concatenate(list(blocks[:, train]), axis=1)
 
