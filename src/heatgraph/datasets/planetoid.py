@@ -3,11 +3,18 @@
 A data set is eight files ``ind.NAME.*``, seven of them pickles of Python 2. Unpickling runs any
 code that a file names, so they are read by an unpickler that allows only the names in these files,
 maps them to inert stand-in classes, and validates every array like other input.
+
+A pickle is a program, and a short one can take all memory (a large index into the memo) or overflow
+the stack (nested tuples, which are hashed by recursion). So its opcodes are checked before they are
+executed: which there are, how many, and their indices.
 """
 
 from __future__ import annotations
 
+import io
+import os
 import pickle
+import pickletools
 import re
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,13 +22,30 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
+from heatgraph._io.formatting import format_bytes
+from heatgraph._io.regular_files import open_regular_file
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
+from heatgraph.datasets.text_files import MAX_FEATURES
 from heatgraph.errors import FileFormatError
 from heatgraph.graph import Graph
 from heatgraph.graph._validation import CSRBuilder
 
 VALIDATION_NODES = 500
+# Limits of a file. The largest of Planetoid's has 7.6 MB, another one 178,216 opcodes.
+MAX_BYTES = 64_000_000
+MAX_OPCODES = 2_000_000
+# The files have at most 29 of these, so that nothing in them is nested more deeply.
+STRUCTURE_OPCODES = {
+    "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "EMPTY_TUPLE", "EMPTY_DICT", "NEWOBJ", "REDUCE", "BUILD",
+}  # fmt: skip
+MAX_STRUCTURE_OPCODES = 100
+MEMO_OPCODES = {"BINPUT", "LONG_BINPUT"}
+OTHER_OPCODES = {
+    "APPEND", "APPENDS", "BINBYTES", "BINFLOAT", "BINGET", "BININT", "BININT1", "BININT2",
+    "BINSTRING", "BINUNICODE", "EMPTY_LIST", "GLOBAL", "LONG1", "LONG_BINGET", "MARK", "NEWFALSE",
+    "NEWTRUE", "NONE", "PROTO", "SETITEM", "SETITEMS", "SHORT_BINBYTES", "SHORT_BINSTRING", "STOP",
+}  # fmt: skip
 
 
 def read_planetoid(folder: str | Path, name: str) -> Dataset:
@@ -36,7 +60,8 @@ def read_planetoid(folder: str | Path, name: str) -> Dataset:
         return _unpickle(folder / f"ind.{name}.{suffix}")
 
     try:
-        order = np.array((folder / f"ind.{name}.test.index").read_text().split(), dtype=np.int64)
+        index = _read(folder / f"ind.{name}.test.index")
+        order = np.array(index.decode("utf-8").split(), dtype=np.int64)
         known, test = part("allx").read(), part("tx").read()
         neighbours = part("graph")
         n = len(neighbours)
@@ -52,6 +77,8 @@ def read_planetoid(folder: str | Path, name: str) -> Dataset:
         labelled = one_hot.any(axis=1)
         labels[nodes[labelled]] = one_hot.argmax(axis=1)[labelled]
         edges = [(v, w) for v, others in neighbours.items() for w in others]
+        if not all(type(end) is int for edge in edges for end in edge):
+            raise ValueError("an edge does not end at the number of a node")
         src, dst = zip(*edges, strict=True)
         graph = Graph.from_edges(src, dst, features=features, symmetrize="max")
         train = np.arange(len(part("y").array))
@@ -61,7 +88,9 @@ def read_planetoid(folder: str | Path, name: str) -> Dataset:
         split = Split(train, val, order)
     except FileFormatError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         raise FileFormatError(
             f"{folder}: the files ind.{name}.* do not fit together ({error}). Get them again."
         ) from error
@@ -76,7 +105,11 @@ class _Matrix:
 
     def read(self) -> sp.csr_array:
         """Build the matrix and check every index in it."""
-        matrix = sp.csr_matrix(self.state["_shape"], dtype=np.float32)
+        rows, columns = self.state["_shape"]
+        # Checked first, since SciPy allocates as many row pointers.
+        if rows != len(self.state["indptr"].array) - 1 or not 0 < columns <= MAX_FEATURES:
+            raise ValueError(f"a matrix has the shape {rows} × {columns}")
+        matrix = sp.csr_matrix((rows, columns), dtype=np.float32)
         for name in ("data", "indices", "indptr"):
             setattr(matrix, name, self.state[name].array)
         return CSRBuilder.read(matrix, "features").matrix
@@ -99,6 +132,8 @@ class _Array:
 
     def __setstate__(self, state: Any) -> None:
         _, shape, dtype, is_fortran, raw = state
+        if not all(type(size) is int for size in shape):
+            raise pickle.UnpicklingError("it has an array whose shape is not of integers")
         content = raw.encode("latin1") if isinstance(raw, str) else raw
         array = np.frombuffer(content, dtype=dtype.dtype)
         array = array.reshape(shape, order="F" if is_fortran else "C")
@@ -132,10 +167,39 @@ class _ArrayUnpickler(pickle.Unpickler):
 
 
 def _unpickle(path: Path) -> Any:
-    with path.open("rb") as file:
-        try:
-            return _ArrayUnpickler(file).load()
-        except Exception as error:  # a damaged pickle can raise nearly anything
+    raw = _read(path)
+    try:
+        _check_opcodes(raw)
+        return _ArrayUnpickler(io.BytesIO(raw)).load()
+    except Exception as error:  # a damaged pickle can raise nearly anything
+        raise FileFormatError(
+            f"{path}: not a Planetoid file, or damaged: {error}. Get it again."
+        ) from error
+
+
+def _read(path: Path) -> bytes:
+    with open_regular_file(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_BYTES:
             raise FileFormatError(
-                f"{path}: not a Planetoid file, or damaged: {error}. Get it again."
-            ) from error
+                f"{path}: not a Planetoid file: it has more than {format_bytes(MAX_BYTES)}. Get it "
+                "again."
+            )
+        return file.read()
+
+
+def _check_opcodes(raw: bytes) -> None:
+    """Refuse a pickle that takes more memory, time or stack than its size allows for."""
+    structures = memo_size = 0
+    for count, (opcode, argument, _) in enumerate(pickletools.genops(raw)):
+        if count == MAX_OPCODES:
+            raise pickle.UnpicklingError(f"it has more than {MAX_OPCODES:,} opcodes")
+        if opcode.name in STRUCTURE_OPCODES:
+            structures += 1
+            if structures > MAX_STRUCTURE_OPCODES:
+                raise pickle.UnpicklingError("it has too many tuples and objects")
+        elif opcode.name in MEMO_OPCODES:
+            memo_size += 1
+            if int(argument or 0) > memo_size:
+                raise pickle.UnpicklingError(f"its memo has a gap before {argument:,}")
+        elif opcode.name not in OTHER_OPCODES:
+            raise pickle.UnpicklingError(f"it has the opcode {opcode.name}, which no array needs")
