@@ -21,7 +21,7 @@ test: .venv/dev lint
 	$(PYTEST) --cov
 
 test-fast: .venv/dev
-	@echo "Leaving out: lint, types, coverage, doctests; tests of baselines, cli, experiments, benchmarks, report,"
+	@echo "Leaving out: lint, types, coverage, doctests; tests of baselines, cli, experiments, benchmarks, report, explorer,"
 	@echo "memory, documents and scikit-learn's checks; tests marked slow, signals, torch or planetoid; most random examples."
 	$(PYTEST) -m "not slow and not signals and not torch and not planetoid" --hypothesis-profile=fast \
 	  --ignore=tests/learning/test_estimator_checks.py --ignore=tests/learning/test_reproducibility.py \

@@ -25,7 +25,7 @@ collect_ignore_glob = ["*conftest.py"]
 NEAR = Path(__file__).parents[2] / "shared" / "data"
 
 # By marker, the words in the reason of a skip for lack of an extra; `make test-extras` runs them.
-EXTRAS = {"torch": "torch", "planetoid": "Planetoid files"}
+EXTRAS = {"torch": "torch", "planetoid": "Planetoid files", "browser": "make test-browser"}
 # Fixtures that imply a marker.
 MARKED_FIXTURES = {"planetoid_folder": "planetoid", "torch": "torch", "pyg": "torch"}
 
