@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from heatgraph.learning.model_files import load as load
     from heatgraph.learning.multilabel import DGCMultilabelClassifier as DGCMultilabelClassifier
     from heatgraph.learning.progress import FitProgress as FitProgress
+    from heatgraph.learning.progress_bar import ProgressBar as ProgressBar
     from heatgraph.learning.regressor import DGCRegressor as DGCRegressor
     from heatgraph.learning.transformer import GraphDiffusion as GraphDiffusion
     from heatgraph.report.fit_report import fit_report as fit_report
@@ -67,6 +68,7 @@ _HOMES = {
     "expected_calibration_error": "learning.calibration",
     "Explanation": "learning.explanation",
     "FitProgress": "learning.progress",
+    "ProgressBar": "learning.progress_bar",
     "GraphDiffusion": "learning.transformer",
     "DGCClassifier": "learning.classifier",
     "DGCMultilabelClassifier": "learning.multilabel",

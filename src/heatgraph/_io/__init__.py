@@ -1,1 +1,1 @@
-"""Private services for every layer: atomic files, tensor files, hashing, memory, formatting."""
+"""Private services for every layer: atomic files, tensor files, hashing, memory, text and HTML."""

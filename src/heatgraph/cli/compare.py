@@ -83,7 +83,6 @@ def compare(
     from heatgraph.experiments.compare.comparison import Comparison, run_comparison
     from heatgraph.experiments.compare.report import CSV_FILE, JSON_FILE, write_comparison
     from heatgraph.experiments.compare.splits import comparison_splits
-    from heatgraph.experiments.compare.summary import summarize_methods
     from heatgraph.experiments.results import RESULTS_FILE, ResultStore
     from heatgraph.report.folder import PAGE
 
@@ -111,9 +110,9 @@ def compare(
     with reporter.progress("starting") as bar:
         status = run_comparison(comparison, results, _progress(reporter, bar), rerun=again)
         bar("writing the report", 0, 1)
-        document = write_comparison(folder, comparison, results)
-    found = summarize_methods(comparison, results)
-    reporter.section_tables(document.sections[0])
+        written = write_comparison(folder, comparison, results)
+    found = written.rows
+    reporter.section_tables(written.document.sections[0])
     for method, why in status.failed.items():
         reporter.print(f"{METHODS[method].title} failed: {why}")
         if "does not read edge weights" in why and edges is not None:

@@ -20,21 +20,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from heatgraph._io.formatting import format_seconds
 from heatgraph.cli.options import OutputOptions
 from heatgraph.cli.text_layout import table_lines, wrap
 from heatgraph.errors import HeatgraphWarning
+from heatgraph.learning.progress import FitProgress, describe_progress
 
 if TYPE_CHECKING:
-    from heatgraph.learning.progress import FitProgress
     from heatgraph.report.document import Section
 
-# What a progress bar calls the stages of a fit.
-STAGE_NAMES = {"search": "trying settings", "fit": "fitting"}
 # Seconds between lines of progress where standard error is no terminal.
 LINE_INTERVAL = 10.0
-# Seconds before the time left is estimated.
-LEAST_TIMED = 2.0
 # Columns of a report on a wide terminal, and the fewest that a narrow one is taken to have.
 MAX_WIDTH, MIN_WIDTH = 100, 40
 
@@ -169,18 +164,6 @@ class Reporter:
             if sys.stderr.isatty():
                 text = "\n".join(wrap(text, self._stderr.width))
             self._stderr.print(text, style="yellow", markup=False)
-
-
-def describe_progress(fit: FitProgress) -> str:
-    """The stage of a fit; of a search also how much was tried, the best, and the time left."""
-    text = STAGE_NAMES.get(fit.stage, fit.stage)
-    if fit.settings:
-        text += f": {fit.settings:,} tried"
-    if fit.accuracy is not None:
-        text += f", best {fit.accuracy:.1%}" + ("" if fit.T is None else f" at T = {fit.T:.3g}")
-    if fit.seconds >= LEAST_TIMED and fit.seconds_left:
-        text += f", about {format_seconds(math.ceil(fit.seconds_left))} left"
-    return text
 
 
 def _null_if_not_finite(value: Any) -> Any:

@@ -11,12 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from heatgraph._io.hashing import fingerprint
+from heatgraph._io.notebook_html import html_table, html_text, html_view
 from heatgraph.datasets.splits import Split
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
 from heatgraph.learning._labels import Labels
 
 Indices = npt.NDArray[np.int64]
+
+# Splits that notebooks list.
+SHOWN_SPLITS = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,6 +139,18 @@ class Dataset:
         if graph.directed_adjacency is not None:
             arrays.append(graph.directed_adjacency)
         return fingerprint(*arrays, labels, *chain(*parts))
+
+    def _repr_html_(self) -> str:
+        counts = self.statistics
+        splits = counts.pop("splits")
+        rows = [(name.replace("_", "-"), f"{count:,}") for name, count in counts.items()]
+        parts = [html_table([("task", self.task), *rows])]
+        if splits:
+            shown = [(name, *(f"{size:,}" for size in sizes)) for name, sizes in splits.items()]
+            parts.append(html_table(shown[:SHOWN_SPLITS], ["split", "train", "val", "test"]))
+            if len(shown) > SHOWN_SPLITS:
+                parts.append(html_text(f"and {len(shown) - SHOWN_SPLITS:,} more splits"))
+        return html_view(f"Dataset {self.name}", *parts)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self.graph!r}, splits={dict(self.splits)})"

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from heatgraph._arguments import as_array, check_range, index_dtype, short_repr, working_dtype
+from heatgraph._io.notebook_html import html_table, html_view
 from heatgraph.errors import InputError
 from heatgraph.graph._growth import (
     NewNodes,
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     from heatgraph.encoding.encoder import FeatureEncoder
 
 Array = npt.NDArray[Any]
+
+# Names of nodes and features that notebooks list.
+SHOWN_NAMES = 5
 
 
 class Graph:
@@ -557,6 +561,26 @@ class Graph:
             working_dtype(dtype),
         )
 
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, str]] = [
+            ("nodes", f"{self.num_nodes:,}"),
+            ("edges", f"{self.num_edges:,}"),
+            ("mean neighbours", f"{len(self.indices) / max(self.num_nodes, 1):.1f}"),
+            ("isolated nodes", f"{self.num_isolated:,}"),
+            ("self-loops", f"{self.num_self_loops:,}"),
+            ("features", f"{self.num_features:,}"),
+        ]
+        kinds = ["sparse features"] * sp.issparse(self.features)
+        kinds += ["weighted edges"] * (self.weights is not None)
+        kinds += ["directed edges kept"] * (self._directed is not None)
+        if self.node_ids is not None:
+            rows.append(("node ids", _first_few(self.node_ids[: SHOWN_NAMES + 1])))
+        if self.feature_names:
+            rows.append(("feature names", _first_few(self.feature_names[: SHOWN_NAMES + 1])))
+        if kinds:
+            rows.append(("kind", ", ".join(kinds)))
+        return html_view("Graph", html_table(rows))
+
     def __repr__(self) -> str:
         if self.features is None:
             features = "no features"
@@ -576,6 +600,11 @@ class Graph:
         if self.num_duplicates:
             parts.append(f"{self.num_duplicates:,} duplicates merged")
         return f"Graph({', '.join(parts)})"
+
+
+def _first_few(names: Any) -> str:
+    more = ["..."] * (len(names) > SHOWN_NAMES)
+    return ", ".join([str(name) for name in names[:SHOWN_NAMES]] + more)
 
 
 def check_graph(graph: Any) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from heatgraph._io.notebook_html import html_table, html_view
 from heatgraph.diffusion import diffuse
 from heatgraph.errors import FeatureNamesWarning, InputError, ShiftWarning, warn
 from heatgraph.graph import Graph, check_graph
@@ -43,6 +44,35 @@ class DiffusionModel(NodeEstimator):
     feature_names_in_: list[str]
     feature_encoder_: FeatureEncoder | None
     _nodes_digest: str | None
+
+    def _repr_html_inner(self) -> str:
+        """The diagram of scikit-learn and, once fitted, the settings in use."""
+        return str(super()._repr_html_inner()) + self._settings_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """The same by type, which notebooks prefer."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._settings_html()
+        return bundle
+
+    def _settings_html(self) -> str:
+        if not hasattr(self, "scheme_"):
+            return ""
+        rows = [("T", "-" if self.T_ is None else f"{self.T_:.3g}")]
+        rows.append(("weight decay", f"{self.weight_decay_:.3g}"))
+        if self.n_features_in_:
+            rows.append(("feature scaling", str(self.feature_scaling_)))
+        measured = {
+            "validation accuracy": ("validation_accuracy_", "{:.1%}"),
+            "validation micro-F1": ("validation_f1_", "{:.1%}"),
+            "validation R2": ("validation_r2_", "{:.3f}"),
+        }
+        for name, (attribute, form) in measured.items():
+            value = getattr(self, attribute, None)
+            if value is not None:
+                rows.append((name, form.format(value)))
+        return html_view("Fitted", html_table(rows))
 
     def _set_setting(self, setting: Setting) -> None:
         """Set the fitted attributes of a setting, but for those of one head alone."""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._io.notebook_html import html_table, html_text, html_view
 from heatgraph.graph import Graph, check_graph
 from heatgraph.learning._labels import Labels
 from heatgraph.learning.neighbours import (
@@ -36,6 +37,8 @@ SAMPLED_EDGES = 20_000
 # Homophily or agreement above the first makes diffusion likely to help, homophily below the second
 # unlikely. (Low agreement does not: diffusion may average out the noise that hides it.)
 LIKELY_THRESHOLD, UNLIKELY_THRESHOLD = AGREEING, 0.05
+# Classes that notebooks list.
+SHOWN_CLASSES = 12
 # Tolerance of eigenvalues.
 SPECTRUM_TOL = 1e-3
 
@@ -87,6 +90,32 @@ class Statistics:
     agreement: float | None
     verdict: Verdict
     reason: str
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("nodes", f"{self.nodes:,}"),
+            ("edges", f"{self.edges:,}"),
+            ("neighbours per node", f"{self.mean_degree:.1f}"),
+            ("most neighbours", f"{self.largest_degree:,}"),
+            ("isolated nodes", f"{self.isolated:,}"),
+            ("connected components", f"{self.components:,}"),
+            ("nodes in the largest", f"{self.largest_component:,}"),
+            ("features", f"{self.features:,}"),
+        ]
+        if self.homophily is not None:
+            rows.append(("adjusted homophily", f"{self.homophily.value:.2f}"))
+        if self.informativeness is not None:
+            rows.append(("label informativeness", f"{self.informativeness.value:.2f}"))
+        if self.agreement is not None:
+            rows.append(("agreement of features", f"{self.agreement:.2f}"))
+        parts = [html_text(self.reason), html_table(rows)]
+        if self.classes is not None:
+            ordered = sorted(self.classes.items(), key=lambda item: -item[1])
+            counts = [(label, f"{count:,}") for label, count in ordered[:SHOWN_CLASSES]]
+            counts += [("...", "")] * (len(ordered) > SHOWN_CLASSES)
+            counts.append(("without label", f"{self.unlabelled:,}"))
+            parts.append(html_table(counts, ["class", "nodes"]))
+        return html_view(f"Diffusion: {self.verdict} to help", *parts)
 
 
 def describe(graph: Graph, y: Any = None) -> Statistics:

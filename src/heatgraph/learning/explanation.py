@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from heatgraph._io.notebook_html import html_bars, html_view
 from heatgraph.graph import Graph
 from heatgraph.learning.scaling import BLOCK_ROWS, Scaling
 
@@ -88,6 +89,17 @@ class Explanation:
 
     def __repr__(self) -> str:
         lines = [f"{self._title()}, bias {self.bias:+.4f}"]
+        for title, rows in self._listed().items():
+            lines.append(f"  {title}")
+            lines += [f"    {share:+.4f}  {what}" for what, share in rows]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        tables = [html_bars(rows, [title, "share"]) for title, rows in self._listed().items()]
+        return html_view(f"{self._title()}, bias {self.bias:+.4f}", *tables)
+
+    def _listed(self) -> dict[str, list[tuple[str, float]]]:
+        """The largest shares of each kind with what they are of, and the sum of all others."""
         whole = self.score - self.bias
         by_links = 0.0 if self.link_shares is None else float(self.link_shares.sum())
         parts = {
@@ -96,19 +108,13 @@ class Explanation:
             "pairs": (self.pairs, whole - by_links),
             "links": (self.links, by_links),
         }
+        listed = {}
         for title, (records, total) in parts.items():
-            if not records:
-                continue
-            rest = total - sum(record["share"] for record in records)
-            lines.append(f"  {title}")
-            for record in records:
-                named = {key: record[key] for key in record if key not in ("share", "direction")}
-                what = ", ".join(f"{key} {value}" for key, value in named.items())
-                if "direction" in record:
-                    what = f"{record['direction']} {what}"
-                lines.append(f"    {record['share']:+.4f}  {what}")
-            lines.append(f"    {rest:+.4f}  all others")
-        return "\n".join(lines)
+            rows = [(_named(record), record["share"]) for record in records]
+            if rows:
+                rows.append(("all others", total - sum(share for _, share in rows)))
+                listed[title] = rows
+        return listed
 
     def _title(self) -> str:
         if self.probability is not None:
@@ -116,6 +122,14 @@ class Explanation:
             return f"node {self.node} as {self.label!r}: score {self.score:.4f} {chance}"
         number = "" if self.label is None else f" of number {self.label}"
         return f"node {self.node}: prediction{number} {self.score:.4f}"
+
+
+def _named(record: dict[str, Any]) -> str:
+    """What a record's share is of, such as "node 3, feature size"."""
+    what = ", ".join(
+        f"{key} {value}" for key, value in record.items() if key not in ("share", "direction")
+    )
+    return f"{record['direction']} {what}" if "direction" in record else what
 
 
 def explain(

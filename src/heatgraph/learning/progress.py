@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from heatgraph._io.formatting import format_seconds
+
+# What the stages of a fit are called.
+STAGE_NAMES = {"search": "trying settings", "fit": "fitting"}
+# Seconds before the time left is estimated.
+LEAST_TIMED = 2.0
 
 
 @dataclass(frozen=True)
@@ -55,3 +63,15 @@ class StageProgress:
         if self._progress is not None:
             seconds = time.perf_counter() - self._begun
             self._progress(FitProgress(self._stage, done, self._total, seconds=seconds))
+
+
+def describe_progress(fit: FitProgress) -> str:
+    """The stage of a fit; of a search also how much was tried, the best, and the time left."""
+    text = STAGE_NAMES.get(fit.stage, fit.stage)
+    if fit.settings:
+        text += f": {fit.settings:,} tried"
+    if fit.accuracy is not None:
+        text += f", best {fit.accuracy:.1%}" + ("" if fit.T is None else f" at T = {fit.T:.3g}")
+    if fit.seconds >= LEAST_TIMED and fit.seconds_left:
+        text += f", about {format_seconds(math.ceil(fit.seconds_left))} left"
+    return text

@@ -34,7 +34,7 @@ def search_section(model: Any, validated_by: str | None, seconds: float | None) 
     if not search:
         parts.append("All settings were given, so there was no search.")
         return Section("search", "Settings and search", parts)
-    name, factor = SCORES[_score_name(model)]
+    name, factor = score_axis(model)
     by = f" on {literal(validated_by)}" if validated_by else ""
     parts.append(f"{len(search):,} settings were compared by {name.removesuffix(' (%)')}{by}.")
     panels, notes = [], []
@@ -81,6 +81,11 @@ def time_points(model: Any) -> list[Point]:
         Point(record["T"], record["score"], record["standard_error"])
         for record in best_over_time(scored(model))
     ]
+
+
+def score_axis(model: Any) -> tuple[str, float]:
+    """The name of the score that settings are chosen by, and the factor by which it is shown."""
+    return SCORES[_score_name(model)]
 
 
 def _score_name(model: Any) -> str:

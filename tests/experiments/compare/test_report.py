@@ -34,9 +34,13 @@ def report_text(comparison, results):
 def test_files(data, store, tmp_path):
     comparison, results = Comparison(["dgc", "features"], data, data.splits), store()
     run_comparison(comparison, results)
-    document = write_comparison(tmp_path, comparison, results)
+    written = write_comparison(tmp_path, comparison, results)
+    document = written.document
     assert document.title == "Methods compared on planted"
     assert document.headline.startswith("DGC labels ")
+    shown = written._repr_html_()
+    assert document.headline in shown
+    assert f"{written.rows[0]['accuracy']:.1f}" in shown
     with open(tmp_path / CSV_FILE, encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     content = json.loads((tmp_path / JSON_FILE).read_text())
@@ -107,7 +111,7 @@ def test_nothing_but_failures(data, store, tmp_path, monkeypatch):
     monkeypatch.setattr(comparison_module, "run_in_subprocess", fail)
     comparison, results = Comparison(["dgc", "features"], data, data.splits), store()
     run_comparison(comparison, results)
-    document = write_comparison(tmp_path, comparison, results)
+    document = write_comparison(tmp_path, comparison, results).document
     assert not document.sections[0].charts
     assert (tmp_path / RUNS_FILE).read_text() == "\n"
 

@@ -6,10 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from heatgraph._io.formatting import format_bytes, format_seconds
+from heatgraph._io.notebook_html import html_table, html_text, html_view
 from heatgraph.baselines.gnn.grid_search import GRIDS
 from heatgraph.experiments.compare.comparison import Comparison
 from heatgraph.experiments.compare.methods import METHODS, REFERENCE, REFITTED, TUNED_NETWORKS
@@ -27,14 +29,35 @@ from heatgraph.report.document import (
     Section,
     Table,
     literal,
+    unescaped,
 )
 from heatgraph.report.folder import write_document, write_text
+from heatgraph.report.markdown import plain_text
 
 CSV_FILE, JSON_FILE, RUNS_FILE = "comparison.csv", "comparison.json", "runs.csv"
 SIGNIFICANCE_LEVEL = 0.05
 
 
-def write_comparison(folder: Path, comparison: Comparison, results: ResultStore) -> Document:
+@dataclass(frozen=True)
+class ComparisonReport:
+    """The rows of `summarize_methods`, and the document made of them."""
+
+    rows: list[dict[str, Any]]
+    document: Document
+
+    def _repr_html_(self) -> str:
+        tables = [part for part in self.document.sections[0].parts if isinstance(part, Table)]
+        shown = [
+            html_table([[plain_text(cell) for cell in row] for row in table.rows], table.head)
+            for table in tables
+        ]
+        headline = html_text(unescaped(self.document.headline))
+        return html_view(unescaped(self.document.title), headline, *shown)
+
+
+def write_comparison(
+    folder: Path, comparison: Comparison, results: ResultStore
+) -> ComparisonReport:
     """Write the report as HTML, Markdown, CSV and JSON into a folder."""
     rows = summarize_methods(comparison, results)
     document = comparison_document(comparison, results, rows)
@@ -48,7 +71,7 @@ def write_comparison(folder: Path, comparison: Comparison, results: ResultStore)
     write_text(folder / CSV_FILE, _to_csv(rows))
     write_text(folder / RUNS_FILE, _to_csv(runs))
     write_text(folder / JSON_FILE, json.dumps(summary, indent=1, allow_nan=False))
-    return document
+    return ComparisonReport(rows, document)
 
 
 def comparison_document(
