@@ -13,7 +13,8 @@ from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_and_report
 from heatgraph.cli.output_files import check_outputs, name_in_errors
-from heatgraph.cli.reporter import LEAST_TIMED, Reporter
+from heatgraph.cli.reporter import Reporter
+from heatgraph.learning.progress import LEAST_TIMED
 
 if TYPE_CHECKING:
     from heatgraph.tables.edge_datasets import Conversion
