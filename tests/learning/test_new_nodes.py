@@ -20,8 +20,9 @@ from heatgraph import (
 from heatgraph._engine import grown_graphs
 from heatgraph.errors import InputError
 from heatgraph.learning import _new_nodes
+from heatgraph.learning._nearest_nodes import NearestNodes
 from heatgraph.learning._new_nodes import new_node_scorer
-from heatgraph.learning._similar_nodes import NearestNodes, similar_pairs, with_similar_edges
+from heatgraph.learning._similar_nodes import similar_pairs, with_similar_edges
 
 SCHEMES = [Heat(1.5), Euler(2.0, 20), RungeKutta4(2.0, 3), SGC(2), PersonalizedPageRank(0.3)]
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from strategies import seeds
 
 import heatgraph as hg
-from heatgraph.learning import _similar_nodes
+from heatgraph.learning import _nearest_nodes
 from heatgraph.learning._similar_nodes import (
     SIMILAR_WEIGHT,
     add_similar_edges,
@@ -71,7 +71,7 @@ def test_blocks_and_threads_change_nothing(kind, n_threads, monkeypatch):
     X = random_features(500, 20, 0, kind)
     given_form = sp.csr_array(X) if kind == "sparse" else X
     whole = similar_pairs(given_form, 10, 1)
-    monkeypatch.setattr(_similar_nodes, "BLOCK_ENTRIES", 500 * 7)
+    monkeypatch.setattr(_nearest_nodes, "BLOCK_ENTRIES", 500 * 7)
     parts = similar_pairs(given_form, 10, n_threads)
     assert_array_equal(whole.toarray(), parts.toarray())
     assert_array_equal(whole.toarray(), nearest_pairs(X, 10))

@@ -51,3 +51,16 @@ class Accumulators(NamedTuple):
     coefficients: Array
     sums: Array
     scale: Array
+
+
+class NearestLists(NamedTuple):
+    """The k nearest of n nodes so far, by decreasing similarity.
+
+    ``nodes`` (n, k) in int64 are -1 and ``similarity`` (n, k) in float32 is 0 in places that are
+    free. ``smallest`` is what a list accepts: the last similarity of a full one, and the smallest
+    positive number of others. It is longer than n, by infinities, so that vectors can be read.
+    """
+
+    nodes: Array
+    similarity: Array
+    smallest: Array

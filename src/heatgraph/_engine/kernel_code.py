@@ -128,10 +128,10 @@ def recur_module(number: str, index: str, is_weighted: bool) -> Any:
     return module
 
 
-def multiply_module(number: str, index: str) -> Any:
+def multiply_module(number: str, index: str, prefetches: bool) -> Any:
     """The product of a CSR matrix and a dense one, for the rows [start, stop)."""
     module, kind = ir.Module("multiply"), NUMBERS[number]
-    add_rows = _add_rows(module, number, index, is_weighted=True)
+    add_rows = _add_rows(module, number, index, is_weighted=True, prefetches=prefetches)
     pointers = ("indptr", "indices", "values", "dense", "out")
     parameters = dict.fromkeys(pointers, POINTER) | dict.fromkeys(("width", "start", "stop"), INT64)
     code = CodeBuilder.begin_function(module, "multiply", parameters)
@@ -266,7 +266,9 @@ def _accumulate_row(module: Any, kind: Any) -> Any:
     return code.end_function()
 
 
-def _add_rows(module: Any, number: str, index: str, is_weighted: bool) -> Any:
+def _add_rows(
+    module: Any, number: str, index: str, is_weighted: bool, prefetches: bool = True
+) -> Any:
     """``target <- target + weight * sum_e values[e] X[indices[e]]`` for e in [first, last)."""
     parameters = {
         "target": POINTER,
@@ -292,7 +294,7 @@ def _add_rows(module: Any, number: str, index: str, is_weighted: bool) -> Any:
         values=values if is_weighted else None,
         first=first,
         last=last,
-        last_prefetch=last_prefetch,
+        last_prefetch=last_prefetch if prefetches else None,
     ).generate()
     return code.end_function()
 
@@ -344,8 +346,9 @@ class _RowSum:
         """Sum the rows of the edges [first, last)."""
         total = self._new_accumulator(lanes)
         with self.code.loop(first, last) as edge:
-            ahead = self.code.builder.add(edge, int64(PREFETCH_DISTANCE))
-            self._prefetch(ahead, column, lanes)
+            if self.last_prefetch is not None:
+                ahead = self.code.builder.add(edge, int64(PREFETCH_DISTANCE))
+                self._prefetch(ahead, column, lanes)
             self._accumulate(total, self._weighted_row(edge, column, lanes), lanes)
         return self.code.load_vector(total, self.kind, lanes)
 

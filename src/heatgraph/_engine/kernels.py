@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.metadata import requires, version
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from heatgraph._engine.kernel_arguments import Accumulators, OperatorArrays, Step
+from heatgraph._engine.kernel_arguments import Accumulators, NearestLists, OperatorArrays, Step
 from heatgraph.errors import HeatgraphWarning, warn
 from heatgraph.graph._normalized_operator import NormalizedOperator
 
@@ -31,6 +32,10 @@ Kernel = Callable[..., None]
 # Time of a product with the plain loop relative to generated code: 2.6 to 3.4 times, measured on a
 # random graph with 200,000 nodes, 3 million entries and 64 columns of float32.
 PLAIN_LOOP_COST = "about 3 times"
+
+# A dense factor up to this size mostly stays in the cache, and prefetching its rows takes longer
+# than it saves: a fifth to a half of the time.
+CACHED_BYTES = 1 << 22
 
 _COMPILING = threading.RLock()
 _warned_about_plain_loops = False
@@ -85,7 +90,8 @@ def recur(
 
 def multiply(matrix: sp.csr_array, dense: Array, out: Array, rows: tuple[int, int]) -> None:
     """Rows [start, stop) of the product of a sparse and a dense matrix of the same precision."""
-    kernel = compiled_multiply(dense.dtype.name, matrix.indices.dtype.name)
+    is_cached = dense.nbytes <= CACHED_BYTES
+    kernel = compiled_multiply(dense.dtype.name, matrix.indices.dtype.name, not is_cached)
     if kernel is None:
         from heatgraph._engine import plain_kernels
 
@@ -121,6 +127,25 @@ def combine(coefficients: Array, vectors: Array, out: Array, rows: tuple[int, in
     )  # fmt: skip
 
 
+def keep_nearest(
+    values: Array, nearest: NearestLists, first: tuple[int, int], rows: tuple[int, int]
+) -> None:
+    """Insert pairs into the lists of both nodes, for the rows [start, stop) of similarities.
+
+    `values` are those of the nodes from ``first[0]`` on with those from ``first[1]`` on.
+    """
+    kernel = compiled_keep_nearest()
+    if kernel is None:
+        from heatgraph._engine import plain_kernels
+
+        plain_kernels.keep_nearest(values, nearest, *first, *rows)
+        return
+    kernel(
+        _address(values), _address(nearest.nodes), _address(nearest.similarity),
+        _address(nearest.smallest), values.shape[1], nearest.nodes.shape[1], *first, *rows,
+    )  # fmt: skip
+
+
 def no_accumulators(P: NormalizedOperator, out: Array) -> Accumulators:
     """Accumulators with M = 0."""
     empty = np.empty(0, dtype=P.dtype)
@@ -134,9 +159,9 @@ def compiled_recur(number: str, index: str, is_weighted: bool) -> Kernel | None:
 
 
 @cache
-def compiled_multiply(number: str, index: str) -> Kernel | None:
+def compiled_multiply(number: str, index: str, prefetches: bool) -> Kernel | None:
     """The product of sparse and dense matrices."""
-    return _compile("multiply_module", number, index)
+    return _compile("multiply_module", number, index, prefetches)
 
 
 @cache
@@ -145,14 +170,20 @@ def compiled_combine(number: str) -> Kernel | None:
     return _compile("combine_module", number)
 
 
-def _compile(name: str, *types: Any) -> Kernel | None:
+@cache
+def compiled_keep_nearest() -> Kernel | None:
+    """The search for nearest neighbours among similarities."""
+    return _compile("keep_nearest_module", module="nearest_code")
+
+
+def _compile(name: str, *types: Any, module: str = "kernel_code") -> Kernel | None:
     """Compile generated code; None, with a warning, if that fails."""
     global _warned_about_plain_loops
     try:
-        from heatgraph._engine import kernel_code
         from heatgraph._engine.jit import compile_function
 
-        return compile_function(getattr(kernel_code, name)(*types))
+        code = import_module(f"heatgraph._engine.{module}")
+        return compile_function(getattr(code, name)(*types))
     except Exception as error:  # whatever a change of llvmlite leads to
         failure = error
     with _COMPILING:

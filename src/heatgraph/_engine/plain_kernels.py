@@ -21,6 +21,9 @@ vectors that were kept at R rows and for rows i in [start, stop),
 Rows are independent and no operation is reordered, so callers may split rows over threads in any
 way without changing a bit of the result. `heatgraph._engine.kernel_code` gives the same bits.
 
+`keep_nearest` looks through similarities of pairs of nodes for those among the k largest of either
+node. Several ranges of rows must not run at the same time.
+
 `propagate_labels` is one pass of label propagation, and `permute_symmetric` fills the arrays of
 A[order][:, order]. Both take ranges of nodes, in ascending order, and exist in this form only.
 """
@@ -33,7 +36,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from heatgraph._engine.kernel_arguments import Accumulators, OperatorArrays, Step
+from heatgraph._engine.kernel_arguments import Accumulators, NearestLists, OperatorArrays, Step
 
 Array = npt.NDArray[Any]
 
@@ -93,6 +96,49 @@ def combine(coefficients: Array, vectors: Array, out: Array, start: int, stop: i
                 coefficient, vector = coefficients[m, k], vectors[k, i]
                 for c in range(len(target)):
                     target[c] += coefficient * vector[c]
+
+
+@numba.njit(nogil=True)
+def keep_nearest(
+    values: Array,
+    nearest: NearestLists,
+    first_row: int,
+    first_column: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Insert pairs into the lists of both nodes, for the rows [start, stop) of `values`.
+
+    ``values[i, c]`` is the similarity of the nodes ``first_row + i`` and ``first_column + c``; it
+    counts if the second is the smaller one.
+    """
+    for row in range(start, stop):
+        node = first_row + row
+        for column in range(values.shape[1]):
+            other, value = first_column + column, values[row, column]
+            accepted = value >= nearest.smallest[node] or value >= nearest.smallest[other]
+            if other < node and accepted:
+                _insert(nearest, node, other, value)
+                _insert(nearest, other, node, value)
+
+
+@numba.njit(nogil=True)
+def _insert(nearest: NearestLists, node: int, other: int, value: float) -> None:
+    """Insert into the list of a node, by decreasing similarity; among equals by index."""
+    nodes, similarity = nearest.nodes[node], nearest.similarity[node]
+    k = len(nodes)
+    place = k
+    while place > 0 and (
+        value > similarity[place - 1]
+        or (value == similarity[place - 1] and other < nodes[place - 1])
+    ):
+        if place < k:
+            nodes[place], similarity[place] = nodes[place - 1], similarity[place - 1]
+        place -= 1
+    if place < k:
+        nodes[place], similarity[place] = other, value
+        if similarity[k - 1] > 0:
+            nearest.smallest[node] = similarity[k - 1]
 
 
 @numba.njit(nogil=True)

@@ -46,6 +46,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from heatgraph._engine.memory_estimate import padded_width
 from heatgraph._engine.sparse_products import sparse_times_dense
 from heatgraph._engine.threads import WorkerThreads, thread_count
 from heatgraph.errors import InputError
@@ -391,7 +392,8 @@ class DiffusedMatrix(_ManyNodes):
     """[r(S) X, 1] at the nodes `rows` (n,), applied as the sparse product X and a diffusion.
 
     `X` (N, p) are the sparse features of all nodes, and `diffuse` maps columns (N, k) to r(S) times
-    them. An iteration diffuses C columns twice; r(S) X itself has p columns.
+    them. An iteration diffuses C columns twice; r(S) X itself has p columns. They are padded with
+    zeros to a width that products with few columns are fastest for.
     """
 
     X: sp.csr_array
@@ -415,19 +417,21 @@ class DiffusedMatrix(_ManyNodes):
     def scores(self, weights: Array) -> Array:
         _, W, C, r = weights.shape
         flat = weights.reshape(W * C, r)
-        weights_by_feature = np.ascontiguousarray(flat[:, :-1].T)
+        weights_by_feature = np.zeros((r - 1, padded_width(W * C)), dtype=self.dtype)
+        weights_by_feature[:, : W * C] = flat[:, :-1].T
         undiffused = sparse_times_dense(self.X, weights_by_feature, self.n_threads)
-        scores = self.diffuse(undiffused)[self.rows].T + flat[:, -1:]
+        scores = self.diffuse(undiffused)[self.rows, : W * C].T + flat[:, -1:]
         return np.ascontiguousarray(scores).reshape(1, W, C, -1)
 
     def gradient(self, residuals: Array) -> Array:
         _, W, C, n = residuals.shape
         flat = residuals.reshape(W * C, n)
-        columns = np.zeros((self.X.shape[0], W * C), dtype=self.dtype)
-        columns[self.rows] = flat.T
+        columns = np.zeros((self.X.shape[0], padded_width(W * C)), dtype=self.dtype)
+        columns[self.rows, : W * C] = flat.T
         gradient = np.empty((W * C, self.shape[2]), dtype=self.dtype)
         diffused = self.diffuse(columns)
-        gradient[:, :-1] = sparse_times_dense(self._transposed, diffused, self.n_threads).T
+        products = sparse_times_dense(self._transposed, diffused, self.n_threads)
+        gradient[:, :-1] = products[:, : W * C].T
         gradient[:, -1] = flat.sum(axis=1)
         return gradient.reshape(1, W, C, -1)
 

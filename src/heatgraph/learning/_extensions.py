@@ -145,26 +145,28 @@ def extend(
     codes: Indices,
     held_out_scores: HeldOutScores,
     *,
-    similar_edges: bool,
+    mean_square: float | None,
     self_training: bool,
 ) -> ExtendedModel:
     """Fit further members beside a plain fit, and average them.
 
-    `codes` (m,) are the classes of held-out nodes. Self-training needs validation nodes: to hold
-    out training nodes as well, it would have to be repeated in every fold.
+    `mean_square` is that of the diffused features (`NodeClassificationTask.mean_square`), for the
+    member with edges between similar nodes; None leaves that one out. `codes` (m,) are the classes
+    of held-out nodes. Self-training needs validation nodes: to hold out training nodes as well, it
+    would have to be repeated in every fold.
     """
     scores = task.scores(setting, fit)
     members = [Member.of_fit("plain", fit, scores, held_out_scores(task, setting, scores))]
     graph = None
-    if similar_edges:
+    if mean_square is not None:
         _, scaled = task.scale_features(setting.feature_scaling)
         graph = add_similar_edges(scaled, task.engine["n_threads"])
-        scale = task.mean_square(setting)
         task = task.with_scaled_graph(setting.feature_scaling, graph)
+        rows = task.training_rows(setting)
         # The same weight decay in units of the features' mean square.
-        scale = task.mean_square(setting) / scale if scale > 0 else 1.0
+        scale = task.mean_square(setting, rows) / mean_square if mean_square > 0 else 1.0
         setting = replace(setting, weight_decay=setting.weight_decay * scale)
-        members.append(_fit_member("similar", task, setting, held_out_scores))
+        members.append(_fit_member("similar", task, setting, held_out_scores, rows))
     if self_training:
         teacher = _mean(members, codes, task.scoring)
         student = _student_task(task, teacher, codes)
@@ -177,9 +179,13 @@ def extend(
 
 
 def _fit_member(
-    name: str, task: NodeClassificationTask, setting: Setting, held_out_scores: HeldOutScores
+    name: str,
+    task: NodeClassificationTask,
+    setting: Setting,
+    held_out_scores: HeldOutScores,
+    rows: Array | None = None,
 ) -> Member:
-    _, fit = task.fit(setting)
+    _, fit = task.fit(setting, rows)
     scores = task.scores(setting, fit)
     return Member.of_fit(name, fit, scores, held_out_scores(task, setting, scores))
 

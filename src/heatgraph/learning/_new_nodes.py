@@ -26,12 +26,8 @@ from heatgraph.diffusion import diffuse, plan, working_precision
 from heatgraph.graph import Graph
 from heatgraph.graph._growth import NewNodes
 from heatgraph.learning._channels import HOPS
-from heatgraph.learning._similar_nodes import (
-    NUM_SIMILAR,
-    SIMILAR_WEIGHT,
-    NearestNodes,
-    with_similar_edges,
-)
+from heatgraph.learning._nearest_nodes import NearestNodes
+from heatgraph.learning._similar_nodes import NUM_SIMILAR, SIMILAR_WEIGHT, with_similar_edges
 from heatgraph.learning.scaling import Scaling
 from heatgraph.schemes import Scheme
 

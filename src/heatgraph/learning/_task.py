@@ -24,6 +24,7 @@ from heatgraph._engine.plan import DENSE_COST, SPARSE_COST
 from heatgraph._engine.ranges import product_work
 from heatgraph._engine.sparse_products import sparse_times_dense
 from heatgraph._engine.threads import SingleBlasThread
+from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.diffusion import diffuse
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph
@@ -43,8 +44,11 @@ from heatgraph.learning.scaling import Scaling
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-# Iterations that the choice between the forms of many rows reckons with.
-TYPICAL_ITERATIONS = 40
+# What the choice between the forms of many rows reckons with: iterations, and the columns below
+# which a product takes no less time.
+TYPICAL_ITERATIONS, LOOSE_ITERATIONS, NARROW = 40, 15, 32
+# Share of the memory budget that diffused rows may take where there is another form.
+ROWS_MEMORY_SHARE = 0.25
 # Training nodes over which the mean square of features is taken, at most twice as many.
 MEAN_SQUARE_NODES = 100
 
@@ -164,11 +168,16 @@ class NodeClassificationTask:
             return False
         if X is None:
             return True
+        p, L, C = X.shape[1], len(self.train), self.num_classes
+        budget = memory_budget_bytes(self.engine["memory_budget"])
+        if L * p * self.dtype.itemsize > ROWS_MEMORY_SHARE * budget:
+            return True
         degree = len(chebyshev_series(setting.scheme, self.engine["tol"])[0]) - 1
         diffusing = degree * product_work(self.graph.num_nodes, len(self.graph.indices))
-        p, L, columns = X.shape[1], len(self.train), 2 * TYPICAL_ITERATIONS * self.num_classes
-        by_operator = columns * (diffusing + 2 * SPARSE_COST * X.nnz)
-        by_rows = min(p, L) * diffusing + columns * DENSE_COST * L * p
+        is_loose = self.regression.tolerance is not None
+        products = 2 * (LOOSE_ITERATIONS if is_loose else TYPICAL_ITERATIONS)
+        by_operator = products * (max(C, NARROW) * diffusing + C * 2 * SPARSE_COST * X.nnz)
+        by_rows = min(p, L) * diffusing + products * C * DENSE_COST * L * p
         return bool(by_operator < by_rows)
 
     def operator(self, graph: Graph, setting: Setting) -> DiffusedMatrix:
@@ -238,12 +247,25 @@ class NodeClassificationTask:
         scaling, _ = self.scale_features(name)
         return replace(self, graph=graph, _scaled={name: (scaling, graph)})
 
-    def mean_square(self, setting: Setting) -> float:
-        """Mean squared norm of diffused features, over some training nodes."""
+    def training_rows(self, setting: Setting) -> Array | None:
+        """Diffused features (n_train, p) of the training nodes; None if `fit` does without."""
+        if not self.fits_rows(setting):
+            return None
         _, graph = self.scale_features(setting.feature_scaling)
-        some = self.train[:: max(1, len(self.train) // MEAN_SQUARE_NODES)]
-        rows = self.diffuse(graph, setting, rows=some)
-        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / len(some)
+        return self.diffuse(graph, setting, rows=self.train)
+
+    def mean_square(self, setting: Setting, rows: Array | None = None) -> float:
+        """Mean squared norm of diffused features, over some training nodes.
+
+        `rows` (n_train, p) are those of all training nodes, if they are known.
+        """
+        some = slice(None, None, max(1, len(self.train) // MEAN_SQUARE_NODES))
+        if rows is None:
+            _, graph = self.scale_features(setting.feature_scaling)
+            sample = self.diffuse(graph, setting, rows=self.train[some])
+        else:
+            sample = rows[some]
+        return float(np.einsum("ij,ij->", sample, sample, dtype=np.float64)) / len(sample)
 
     def diffuse(
         self,

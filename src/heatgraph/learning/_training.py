@@ -91,7 +91,11 @@ class Training:
     ) -> FittedModel:
         """Fit a chosen setting to all training nodes, extend it, and calibrate it."""
         graph, setting = task.graph, outcome.setting
-        scaling, fit = task.fit(setting, outcome.rows)
+        mean_square, rows = None, outcome.rows
+        if "similar-edges" in names:
+            rows = task.training_rows(setting) if rows is None else rows
+            mean_square = task.mean_square(setting, rows)
+        scaling, fit = task.fit(setting, rows)  # overwrites the rows
         model = ExtendedModel.of_fit(fit)
         held_out = self._held_out(task, outcome, fit)
         channels = fit_channels(task, setting) if "channels" in names else None
@@ -102,7 +106,7 @@ class Training:
             if task.val is not None and task.val_codes is not None:
                 held_out = channel_scores(task, setting, channels)[task.val], task.val_codes
         elif held_out and {"similar-edges", "self-training"} & set(names):
-            model, held_out = self._extend(task, setting, fit, held_out, names)
+            model, held_out = self._extend(task, setting, fit, held_out, mean_square, names)
         # Only the model in use counts: channels may have replaced the plain fit.
         if not model.converged:
             warn(
@@ -186,6 +190,7 @@ class Training:
         setting: Setting,
         fit: SoftmaxFit,
         held_out: tuple[Array, Array],
+        mean_square: float | None,
         names: tuple[str, ...],
     ) -> tuple[ExtendedModel, tuple[Array, Array]]:
         """Average the plain fit with further ones; also returns held-out scores of the mean."""
@@ -207,7 +212,7 @@ class Training:
             fit,
             held_out[1],
             held_out_scores,
-            similar_edges="similar-edges" in names,
+            mean_square=mean_square,
             self_training="self-training" in names,
         )
         return model, (model.held_out, held_out[1])

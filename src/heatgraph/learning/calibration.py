@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.optimize
-import scipy.special
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
@@ -64,11 +63,14 @@ def best_temperature(scores: Array, codes: Indices) -> float:
         return 1.0
     scores, codes = scores[known].astype(np.float64), codes[known]
     smoothing = 1 / (len(codes) + 2)
+    # Relative to the largest score of a node, classes first; what targets add up to is linear.
+    below = np.ascontiguousarray((scores - scores.max(axis=1, keepdims=True)).T)
+    true = below[codes, np.arange(len(codes))].mean()
+    targets = (1 - smoothing) * true + smoothing * below.mean()
 
     def loss(log_t: float) -> float:
-        scaled = scores / np.exp(log_t)
-        uniform = (scipy.special.logsumexp(scaled, axis=1) - scaled.mean(axis=1)).mean()
-        return float((1 - smoothing) * log_loss(scaled, codes) + smoothing * uniform)
+        inverse = np.exp(-log_t)
+        return float(np.log(np.exp(below * inverse).sum(axis=0)).mean() - targets * inverse)
 
     found = scipy.optimize.minimize_scalar(
         loss,
@@ -91,12 +93,18 @@ def best_offsets(scores: Array, codes: Indices, temperature: float) -> Array:
     scaled, codes = scores[known].astype(np.float64) / temperature, codes[known]
     shares = np.bincount(codes, minlength=C) / m
     penalty = OFFSET_PENALTY * C / m
+    by_class = np.ascontiguousarray(scaled.T)
+    true = by_class[codes, np.arange(m)].mean()
 
     def loss(offsets: Array) -> tuple[float, Array]:
-        shifted = scaled + offsets
-        P = scipy.special.softmax(shifted, axis=1)
-        value = float(log_loss(shifted, codes)) + penalty / 2 * float(offsets @ offsets)
-        return value, P.mean(axis=0) - shares + penalty * offsets
+        P = by_class + offsets[:, np.newaxis]
+        largest = P.max(axis=0)
+        np.exp(P - largest, out=P)
+        total = P.sum(axis=0)
+        P /= total
+        value = float((np.log(total) + largest).mean() - true - shares @ offsets)
+        value += penalty / 2 * float(offsets @ offsets)
+        return value, P.mean(axis=1) - shares + penalty * offsets
 
     found = scipy.optimize.minimize(loss, np.zeros(C), jac=True, method="L-BFGS-B")
     return np.asarray(found.x)
