@@ -180,7 +180,8 @@ def test_extensions_that_are_named_hold_out_nodes_by_themselves():
 def test_a_default_fit_leaves_out_what_takes_long(monkeypatch):
     monkeypatch.setattr(_extensions, "MAX_STUDENT_WORK", 1.0)
     assert set(fitted().member_weights_) == {"plain", "similar"}
-    monkeypatch.setattr("heatgraph.learning._similar_nodes.MAX_WORK", 1.0)
+    monkeypatch.setattr("heatgraph.learning._similar_nodes.MAX_EXACT_WORK", 1.0)
+    monkeypatch.setattr("heatgraph.learning._similar_nodes.is_extra_installed", lambda: False)
     assert set(fitted().member_weights_) == {"plain"}
     named = fitted(["similar-edges", "self-training"])
     assert set(named.member_weights_) == {"plain", "similar", "student"}

@@ -1,5 +1,8 @@
 """Edges between nodes of similar features."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,12 +12,15 @@ from numpy.testing import assert_array_equal
 from strategies import seeds
 
 import heatgraph as hg
-from heatgraph.learning import _nearest_nodes
+from heatgraph.errors import HeatgraphWarning
+from heatgraph.learning import _approximate_neighbours, _nearest_nodes, _similar_nodes
+from heatgraph.learning._approximate_neighbours import approximate_neighbours
+from heatgraph.learning._nearest_nodes import NearestNodes
 from heatgraph.learning._similar_nodes import (
     SIMILAR_WEIGHT,
     add_similar_edges,
-    is_affordable,
     similar_pairs,
+    why_unaffordable,
     with_similar_edges,
 )
 from heatgraph.learning.scaling import Scaling
@@ -104,8 +110,64 @@ def test_a_result_is_kept_for_its_graph_and_scaling(monkeypatch):
     assert with_similar_edges(graph.with_features(graph.features), scaling) is not first
 
 
-def test_large_graphs_are_not_affordable():
-    n = 1000
-    graph = hg.Graph(sp.csr_array((n, n)), features=np.ones((n, 4)))
-    assert is_affordable(graph)
-    assert not is_affordable(hg.Graph(sp.csr_array((n * 400, n * 400)), np.ones((n * 400, 4))))
+def graph_of(n):
+    return hg.Graph(sp.csr_array((n, n)), features=np.ones((n, 4)))
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_large_graphs_take_the_extra_and_its_memory(is_installed, monkeypatch):
+    monkeypatch.setattr(_similar_nodes, "is_extra_installed", lambda: is_installed)
+    assert why_unaffordable(graph_of(1000), 0) is None
+    large = graph_of(400_000)
+    if not is_installed:
+        assert "pip install 'heatgraph[neighbours]'" in why_unaffordable(large, 1e12)
+        return
+    assert why_unaffordable(large, 1e12) is None
+    assert "more than half of the memory budget of 1.0 GB" in why_unaffordable(large, 1e9)
+
+
+def test_without_the_extra_all_pairs_are_compared_with_a_warning(monkeypatch):
+    X = random_features(60, 5, 0, "dense")
+    expected = similar_pairs(X, 4).toarray()
+    monkeypatch.setattr(_nearest_nodes, "MAX_EXACT_WORK", 0)
+    monkeypatch.setattr(_nearest_nodes, "is_extra_installed", lambda: False)
+    with pytest.warns(HeatgraphWarning, match=r"pip install 'heatgraph\[neighbours\]'"):
+        found = similar_pairs(X, 4).toarray()
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_larger_graph_takes_approximate_neighbours(kind, monkeypatch):
+    """Their similarities are exact, whichever they are."""
+    X = random_features(50, 5, 0, kind)
+    X = np.vstack([X, X[:1], np.zeros((2, 5))])  # a duplicate, and nodes without features
+    given_form = sp.csr_array(X) if kind == "sparse" else X
+    candidates = np.random.default_rng(1).permuted(np.tile(np.arange(53), (53, 1)), axis=1)
+    candidates[:, 20:] = -1
+    found_in = SimpleNamespace(neighbor_graph=(candidates.astype(np.int32), None))
+    module = SimpleNamespace(NNDescent=lambda *arguments, **options: found_in)
+    monkeypatch.setitem(sys.modules, "pynndescent", module)
+    monkeypatch.setattr(_nearest_nodes, "MAX_EXACT_WORK", 0)
+    monkeypatch.setattr(_nearest_nodes, "is_extra_installed", lambda: True)
+    monkeypatch.setattr(_approximate_neighbours, "BLOCK_ENTRIES", 500)
+    found = NearestNodes.find(given_form, 4)
+    cosines = all_cosines(X)
+    for node in range(53):
+        known = [other for other in candidates[node, :20] if cosines[node, other] > 1e-6]
+        expected = sorted(known, key=lambda other: (-round(cosines[node, other], 5), other))[:4]
+        assert found.nearest[node].tolist() == expected + [-1] * (4 - len(expected))
+        np.testing.assert_allclose(
+            found.similarity[node, : len(expected)], cosines[node, expected], atol=1e-5
+        )
+
+
+@pytest.mark.slow
+def test_nearest_neighbour_descent_is_reproducible_and_finds_most():
+    pytest.importorskip("pynndescent")
+    X = random_features(3000, 16, 0, "dense")
+    unit = _nearest_nodes.unit_rows(X)
+    nearest, _ = approximate_neighbours(unit, 10, n_threads=1)
+    assert_array_equal(approximate_neighbours(unit, 10, n_threads=2)[0], nearest)
+    exact = NearestNodes.find_exactly(unit, 10).nearest
+    recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(nearest, exact, strict=True)])
+    assert recall > 0.9

@@ -86,6 +86,8 @@ def test_the_operator_is_used_for_many_labels_and_sparse_features_if_it_is_cheap
     assert make_task(graph, labels, 2000)._uses_operator(SETTING)
     narrow = graph.with_features(words[:, :20])
     assert not make_task(narrow, labels, 2000)._uses_operator(SETTING)
+    size_of_rows = 8 * 2000 * 20
+    assert make_task(narrow, labels, 2000, memory_budget=2 * size_of_rows)._uses_operator(SETTING)
     dense = graph.with_features(random.normal(size=(n, 30)))
     assert not make_task(dense, labels, 2000)._uses_operator(SETTING)
     assert not make_task(graph, labels, 2000, solver="adam")._uses_operator(SETTING)

@@ -9,6 +9,7 @@ from strategies import planted
 from heatgraph import DGCClassifier
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
+from heatgraph.learning import _nearest_nodes, _similar_nodes
 from heatgraph.report.summary import fit_summary, neighbours_summary, read_summary
 from heatgraph.tables.from_tables import read_tables
 from heatgraph.tables.options import TableOptions
@@ -130,6 +131,23 @@ class TestFitSummary:
         model = self.fitted(data, T=[1.0, 2.0, 30.0], extensions=["similar-edges", "class-offsets"])
         (hint,) = fit_summary(model, data)["hints"]
         assert hint.startswith("similar-edges was not used: it needs features, ")
+
+    def test_similar_edges_that_a_large_graph_does_without_get_a_hint(self, monkeypatch):
+        graph, labels = planted(n=120)
+        split = Split(np.arange(30), np.arange(30, 70), np.arange(70, 120))
+        data = Dataset("any", graph, labels, {"s": split})
+        assert fit_summary(self.fitted(data), data)["hints"] == []
+        for module in (_nearest_nodes, _similar_nodes):
+            monkeypatch.setattr(module, "MAX_EXACT_WORK", 0)
+            monkeypatch.setattr(module, "is_extra_installed", lambda: False)
+        model = self.fitted(data)
+        assert "similar" not in model.member_weights_
+        (hint,) = fit_summary(model, data)["hints"]
+        assert hint == (
+            "Edges between similar nodes were left out: comparing 120 nodes with each other takes "
+            "too long. pip install 'heatgraph[neighbours]' finds similar ones approximately."
+        )
+        assert fit_summary(self.fitted(data, T=2.0), data)["hints"] == []
 
     def test_by_cross_validation(self):
         graph, labels = planted()

@@ -11,6 +11,7 @@ from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.metrics_report import metric_rows, print_classes
+from heatgraph.cli.predictions import check_rescaling, rescale
 from heatgraph.cli.reporter import Reporter
 from heatgraph.cli.target_reports import print_target_metrics
 
@@ -32,6 +33,7 @@ def evaluate(
             **options.choice(("train", "val", "test")),
         ),
     ] = None,
+    rescale_features: options.RescaleFeatures = False,
     data_folder: options.Data = None,
     *,
     columns: options.ColumnOptions,
@@ -51,12 +53,16 @@ def evaluate(
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     classifier = load(model).set_params(**resources.parameters())
     task = task_of(classifier)
+    if rescale_features:
+        check_rescaling(task)
     table_options = columns.table_options_for(
         classifier, resources.memory, **vars(labels), task=task
     )
     result, summary = read_labelled(reporter, graph, table_options, "evaluate a model")
     data = result.dataset
     chosen = _nodes_to_evaluate(result, part)
+    if rescale_features:
+        classifier = rescale(reporter, classifier, data.graph)
     metrics: Any
     with reporter.progress("predicting"):
         if task != "classification":
@@ -81,6 +87,7 @@ def evaluate(
         {
             "read": summary,
             "part": part,
+            "rescaled_features": rescale_features,
             "metrics": dataclasses.asdict(metrics),
             "warnings": reporter.warnings,
             "seconds": reporter.seconds,

@@ -156,6 +156,14 @@ ExplainTop = Annotated[
         help="Add the N strongest features and nodes of each prediction to the table.",
     ),
 ]
+RescaleFeatures = Annotated[
+    bool,
+    typer.Option(
+        "--rescale-features",
+        help="Standardise features by the means and deviations of this graph, not by those of the "
+        "graph that the model was fitted to.",
+    ),
+]
 T = Annotated[
     str | None,
     typer.Option(

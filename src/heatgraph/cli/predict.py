@@ -12,7 +12,7 @@ from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import MAX_CLASSES_LISTED, read_and_report
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
-from heatgraph.cli.predictions import check_explained, make_predictions
+from heatgraph.cli.predictions import check_explained, check_rescaling, make_predictions, rescale
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def predict(
             "(fit --with-graph). EDGES refer to its ids and to theirs.",
         ),
     ] = False,
+    rescale_features: options.RescaleFeatures = False,
     explain_top: options.ExplainTop = None,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
@@ -60,10 +61,17 @@ def predict(
     check_outputs([model, *source.files, *columns.feature_parts], [output])
     if not is_stdout(output):
         table_format(output)
+    if new and rescale_features:
+        raise typer.BadParameter(
+            "--rescale-features takes statistics of a whole graph, and --new adds nodes to the "
+            "fitted one: leave out either."
+        )
     if new and explain_top is not None:
         raise typer.BadParameter("--explain-top explains nodes of whole tables: leave out --new.")
     classifier = load(model).set_params(**resources.parameters())
     task = task_of(classifier)
+    if rescale_features:
+        check_rescaling(task)
     table_options = columns.table_options_for(classifier, resources.memory)
     if explain_top is not None and task != "classification":
         raise typer.BadParameter(
@@ -83,6 +91,8 @@ def predict(
         )
     else:
         result, summary = read_and_report(reporter, source, table_options)
+        if rescale_features:
+            classifier = rescale(reporter, classifier, result.dataset.graph)
         if task == "classification":
             check_explained(result, explain_top)
             table = make_predictions(reporter, classifier, result, explain_top=explain_top)
@@ -104,6 +114,7 @@ def predict(
     reporter.json(
         {
             "read": summary,
+            "rescaled_features": rescale_features,
             "predicted": dict(counts.most_common()) if task == "classification" else None,
             "wrote": {"predictions": str(output)},
             "warnings": reporter.warnings,

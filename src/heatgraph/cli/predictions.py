@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from heatgraph.graph import Graph
     from heatgraph.learning.classifier import DGCClassifier
     from heatgraph.tables.from_tables import ReadResult
 
@@ -24,6 +27,23 @@ def check_explained(result: ReadResult, explain_top: int | None) -> None:
             f"--explain-top explains up to {MAX_EXPLAINED:,} nodes, and {result.dataset.name} has "
             f"{num_nodes:,}. Leave it out, and explain single nodes with `heatgraph explain`."
         )
+
+
+def check_rescaling(task: str) -> None:
+    """Refuse to rescale features for a model that has no such method."""
+    if task != "classification":
+        raise typer.BadParameter(
+            f"--rescale-features adapts models of classes, and this one is of {task}. Leave it out."
+        )
+
+
+def rescale(reporter: Reporter, classifier: DGCClassifier, graph: Graph) -> DGCClassifier:
+    """The model with features standardised by the statistics of a graph."""
+    rescaled = classifier.with_scaling_of(graph)
+    reporter.print(
+        f"Features are standardised by the means and deviations of these {graph.num_nodes:,} nodes."
+    )
+    return rescaled
 
 
 def make_predictions(

@@ -3,6 +3,10 @@
 Cosines of all n (n - 1) / 2 pairs are computed once, exactly: products of panels of BLOCK_ENTRIES
 cosines at a time, from which a kernel takes those among the k largest of either node so far
 (`heatgraph._engine.plain_kernels.keep_nearest`). No more than the panels is stored.
+
+Where that would take more than MAX_EXACT_WORK multiply-adds, some ten CPU seconds, the neighbours
+are found by nearest-neighbour descent if the extra is installed
+(`heatgraph.learning._approximate_neighbours`), and exactly, with a warning, if it is not.
 """
 
 from __future__ import annotations
@@ -20,12 +24,21 @@ from heatgraph._engine.kernels import keep_nearest, multiply
 from heatgraph._engine.recurrence import empty_panel
 from heatgraph._engine.sparse_products import sparse_times_dense
 from heatgraph._engine.threads import SingleBlasThread, WorkerThreads, thread_count
+from heatgraph.errors import HeatgraphWarning, warn
+from heatgraph.learning._approximate_neighbours import (
+    INSTALL,
+    approximate_neighbours,
+    is_extra_installed,
+)
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
 # Cosines of a panel, and its columns: those of sparse features are summed in registers.
 BLOCK_ENTRIES, SPARSE_WIDTH, DENSE_WIDTH = 1 << 17, 32, 256
+# Work up to which all pairs are compared, in multiply-adds of sparse features, and what others cost
+# in that unit: those of dense features, and looking at a pair.
+MAX_EXACT_WORK, DENSE_WORK, PAIR_WORK = 4e11, 0.7, 30
 # The largest similarities among every STRIDE-th node bound those among all from below.
 STRIDE = 8
 
@@ -44,8 +57,22 @@ class NearestNodes:
 
     @classmethod
     def find(cls, X: Any, k: int, n_threads: int | None = None) -> NearestNodes:
-        """Compare all pairs of rows of X (n, d)."""
+        """The nearest by rows of X (n, d): exactly, or approximately where that takes too long."""
         unit = unit_rows(X)
+        if exact_work(X) <= MAX_EXACT_WORK:
+            return cls.find_exactly(unit, k, n_threads)
+        if is_extra_installed():
+            return cls(unit, *approximate_neighbours(unit, k, n_threads))
+        warn(
+            f"comparing all pairs of {unit.shape[0]:,} nodes takes a while. {INSTALL} finds "
+            "similar nodes of graphs of this size approximately, in less time.",
+            HeatgraphWarning,
+        )
+        return cls.find_exactly(unit, k, n_threads)
+
+    @classmethod
+    def find_exactly(cls, unit: Any, k: int, n_threads: int | None = None) -> NearestNodes:
+        """Compare all pairs of rows of unit length."""
         n = unit.shape[0]
         width = SPARSE_WIDTH if sp.issparse(unit) else DENSE_WIDTH
         height = BLOCK_ENTRIES // width
@@ -101,6 +128,12 @@ class NearestNodes:
             if w >= 0 and v not in lists.get(w, self.nearest[w].tolist())
         ]
         return _distinct_pairs(np.concatenate(added)), _distinct_pairs(removed)
+
+
+def exact_work(X: Any) -> float:
+    """Multiply-adds that comparing all pairs of rows of X (n, d) takes the time of."""
+    n, entries = X.shape[0], X.nnz if sp.issparse(X) else DENSE_WORK * X.size
+    return float(n * (entries + PAIR_WORK * n) / 2)
 
 
 def _distinct_pairs(pairs: Any) -> Indices:

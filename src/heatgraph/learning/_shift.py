@@ -47,7 +47,7 @@ MIN_SHARE_OF_SPREADS, MIN_SHARE_OF_ENTRIES, MIN_SPREAD = 0.1, 1e-3, 1e-9
 
 RESCALE = (
     " If its classes are about as frequent, `with_scaling_of(graph)` is a model that standardises "
-    "features by its own means and deviations."
+    "features by its own means and deviations; on the command line, --rescale-features."
 )
 SMALL_TIME = " A model that is fitted with a small T, such as 1, depends less on edges."
 

@@ -18,24 +18,45 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
+from heatgraph._io.formatting import format_bytes
 from heatgraph.graph import Graph
-from heatgraph.learning._nearest_nodes import NearestNodes
+from heatgraph.learning._approximate_neighbours import (
+    INSTALL,
+    approximate_memory,
+    is_extra_installed,
+)
+from heatgraph.learning._nearest_nodes import MAX_EXACT_WORK, NearestNodes, exact_work
 from heatgraph.learning.scaling import Scaling
 
 # Nearest neighbours of a node, and the weight of their edges beside weights of 1.
 NUM_SIMILAR, SIMILAR_WEIGHT = 10, 0.1
-# Multiply-adds beyond which a search does not look for similar nodes by itself, some seconds on two
-# cores. Those of dense features take about a fifth of the time.
-MAX_WORK, DENSE_WORK = 5e10, 0.2
+# Share of the memory budget that an approximate search may take.
+MEMORY_SHARE = 0.5
 
 _SIMILAR_GRAPHS: WeakKeyDictionary[Graph, tuple[Scaling, Graph]] = WeakKeyDictionary()
 
 
-def is_affordable(graph: Graph) -> bool:
-    """Whether finding similar nodes takes no more than seconds."""
+def why_unaffordable(graph: Graph, memory_budget: float) -> str | None:
+    """Why a search does not look for similar nodes of a graph with features by itself.
+
+    None if that takes no more than seconds, or the extra for larger graphs is installed and takes
+    no more than its share of the memory budget, in bytes.
+    """
     X, n = graph.features, graph.num_nodes
-    entries = X.nnz if sp.issparse(X) else DENSE_WORK * X.size
-    return bool(n * entries <= MAX_WORK)
+    if exact_work(X) <= MAX_EXACT_WORK:
+        return None
+    if not is_extra_installed():
+        return (
+            f"comparing {n:,} nodes with each other takes too long. {INSTALL} finds similar ones "
+            "approximately."
+        )
+    needed = approximate_memory(X)
+    if needed <= MEMORY_SHARE * memory_budget:
+        return None
+    return (
+        f"finding those of {n:,} nodes takes {format_bytes(needed)}, more than half of the memory "
+        f"budget of {format_bytes(memory_budget)}."
+    )
 
 
 def with_similar_edges(graph: Graph, scaling: Scaling, n_threads: int | None = None) -> Graph:

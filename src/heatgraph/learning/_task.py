@@ -46,7 +46,7 @@ Indices = npt.NDArray[np.int64]
 
 # What the choice between the forms of many rows reckons with: iterations, and the columns below
 # which a product takes no less time.
-TYPICAL_ITERATIONS, LOOSE_ITERATIONS, NARROW = 40, 15, 32
+TYPICAL_ITERATIONS, LOOSE_ITERATIONS, NARROW = 40, 15, 24
 # Share of the memory budget that diffused rows may take where there is another form.
 ROWS_MEMORY_SHARE = 0.25
 # Training nodes over which the mean square of features is taken, at most twice as many.

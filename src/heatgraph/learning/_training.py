@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.errors import ConvergenceWarning, warn
 from heatgraph.graph import Graph
 from heatgraph.learning._channel_models import (
@@ -37,7 +38,7 @@ from heatgraph.learning._search import SearchOutcome, search
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._serialization import FittedModel
 from heatgraph.learning._shift import GraphProfile
-from heatgraph.learning._similar_nodes import is_affordable, remember_similar_edges
+from heatgraph.learning._similar_nodes import remember_similar_edges, why_unaffordable
 from heatgraph.learning._softmax_regression import SoftmaxFit
 from heatgraph.learning._task import NodeClassificationTask
 from heatgraph.learning.calibration import best_offsets, best_temperature
@@ -166,7 +167,8 @@ class Training:
         if self.parameters["extensions"] == "auto":
             if self.parameters["solver"] != "lbfgs" or space.schemes is not None:
                 return ()
-            if graph.features is not None and not is_affordable(graph):
+            budget = memory_budget_bytes(self.parameters["memory_budget"])
+            if graph.features is not None and why_unaffordable(graph, budget) is not None:
                 names -= {"similar-edges"}
             if not is_student_affordable(task, setting):
                 names -= {"self-training"}

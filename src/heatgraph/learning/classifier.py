@@ -377,7 +377,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         graph = self._graph_to_label(graph)
         if self.feature_scaling_ != "standard" or graph.features is None:
             raise InputError(
-                "with_scaling_of needs a model whose features are standardised. This one was "
+                "features can be rescaled to a graph if the model standardises them. This one was "
                 f"fitted with feature_scaling={self.feature_scaling_!r}, whose result for a node "
                 "does not depend on means and deviations."
             )

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from heatgraph._io.memory import memory_budget_bytes
 from heatgraph.datasets.dataset import Dataset
+from heatgraph.graph import Graph
 from heatgraph.learning._extensions import EXTENSIONS, read_extensions
 from heatgraph.learning._labels import Labels
+from heatgraph.learning._similar_nodes import why_unaffordable
 from heatgraph.learning.neighbours import judge_neighbours, measure_neighbours
 from heatgraph.report.target_summary import targets_summary
 from heatgraph.tables.from_tables import ReadResult
@@ -109,7 +112,7 @@ def fit_summary(model: DGCClassifier, data: Dataset) -> dict[str, Any]:
         "scoring": model.scoring,
         "validation_score": model.validation_score_,
         "validation_accuracy": model.validation_accuracy_,
-        "hints": _hints(model),
+        "hints": [*_hints(model), *_left_out(model, data.graph)],
     }
     return summary | _additions(model, len(training), 0 if val is None else len(val))
 
@@ -165,3 +168,13 @@ def _hints(model: DGCClassifier) -> list[str]:
         if name not in used_extensions(model)
     ]
     return hints
+
+
+def _left_out(model: DGCClassifier, graph: Graph) -> list[str]:
+    """Why a default fit has no edges between similar nodes, if only for the size of the graph."""
+    is_extended = model.extensions == model.T == "auto" and model.solver == "lbfgs"
+    has_none = model.T_ and not model.channel_coefs_ and "similar" not in model.member_weights_
+    if graph.features is None or not is_extended or not has_none:
+        return []
+    reason = why_unaffordable(graph, memory_budget_bytes(model.memory_budget))
+    return [] if reason is None else [f"Edges between similar nodes were left out: {reason}"]
