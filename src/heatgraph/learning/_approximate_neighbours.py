@@ -3,7 +3,7 @@
 Nearest-neighbour descent (Dong, Moses and Li 2011, as in pynndescent) starts from random trees and
 looks for nearer ones among the neighbours of neighbours, in about n log n comparisons. It is asked
 for CANDIDATES of each node, whose cosines are then computed exactly, and the k largest are kept.
-The same features give the same neighbours, on any number of threads.
+The descent runs on one thread: what it finds depends on their number.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def approximate_memory(X: Any) -> int:
     return int(X.shape[0] * CANDIDATES * CANDIDATE_BYTES + entries * ENTRY_BYTES) + COMPILER_BYTES
 
 
-def approximate_neighbours(
-    unit: Any, k: int, n_threads: int | None = None
-) -> tuple[Indices, Similarities]:
+def approximate_neighbours(unit: Any, k: int) -> tuple[Indices, Similarities]:
     """The k nearest (n, k) of each row of unit length, -1 where fewer are known, and cosines."""
     import pynndescent
 
@@ -50,7 +48,7 @@ def approximate_neighbours(
         metric="cosine",
         n_neighbors=max(CANDIDATES, k + 1),
         random_state=0,
-        n_jobs=n_threads or -1,
+        n_jobs=1,
     )
     candidates = index.neighbor_graph[0].astype(np.int64)
     n, width = candidates.shape

@@ -62,7 +62,7 @@ class NearestNodes:
         if exact_work(X) <= MAX_EXACT_WORK:
             return cls.find_exactly(unit, k, n_threads)
         if is_extra_installed():
-            return cls(unit, *approximate_neighbours(unit, k, n_threads))
+            return cls(unit, *approximate_neighbours(unit, k))
         warn(
             f"comparing all pairs of {unit.shape[0]:,} nodes takes a while. {INSTALL} finds "
             "similar nodes of graphs of this size approximately, in less time.",
