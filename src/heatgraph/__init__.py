@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from heatgraph import errors as errors
+    from heatgraph import plot as plot
     from heatgraph import theory as theory
     from heatgraph._engine.plan import Plan as Plan
     from heatgraph.datasets.catalogue import load_dataset as load_dataset
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "errors": "errors",
+    "plot": "plot",
     "theory": "theory",
     "Graph": "graph",
     "Euler": "schemes",
