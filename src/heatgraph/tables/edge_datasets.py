@@ -49,7 +49,7 @@ BUFFER_BYTES = 1 << 20
 # Bytes that an id takes: with its lookup, or as a Python string.
 INTEGER_ID_BYTES, TEXT_ID_BYTES = 40, 250
 # What Arrow takes beside batches.
-ARROW_BYTES = 32_000_000
+ARROW_BYTES = 40_000_000
 # Options of the reader that say something about edges out of core.
 _OPTIONS = ("id", "source", "target", "weight", "directed", "duplicates", "memory_budget")
 
@@ -249,6 +249,7 @@ class _EdgeFiles:
                     arrow = pa.Table.from_batches([batch])
                     yield self._to_arrays(_batch_table(arrow, file, start))
                     start += batch.num_rows
+        pa.default_memory_pool().release_unused()
 
     def _to_arrays(self, table: InputTable) -> EdgeBatch:
         ends = []
