@@ -154,3 +154,16 @@ def test_help_and_version_import_nothing_heavy(arguments):
     (modules,) = (set(line.split()) for line in done.stderr.splitlines())
     assert "heatgraph.cli.app" in modules
     assert not modules & {"numpy", "scipy", "sklearn", "pyarrow", "matplotlib", "numba"}
+
+
+@posix
+def test_too_little_address_space_is_told_first(folder, command):
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+
+    done = command("info", "nodes.csv", "edges.csv", preexec_fn=limit)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("heatgraph: a process of heatgraph needs 3.2 GB of address space")
+    assert done.err.endswith("and may have 1.1 GB. Raise the limit (ulimit -v 3145728).\n")

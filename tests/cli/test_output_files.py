@@ -62,3 +62,26 @@ def test_a_link_to_an_input_is_an_input(folder, run):
     assert done.code == 1
     assert "link.csv is named twice" in done.err
     assert (folder / "nodes.csv").read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("info", "loop", "edges.csv"), 1),
+        (("info", "loop"), 2),
+        (("fit", "nodes.csv", "loop"), 1),
+        (("predict", "loop", "nodes.csv", "edges.csv", "-o", "p.csv"), 1),
+        (("predict", "model", "nodes.csv", "edges.csv", "-o", "loop"), 1),
+        ((*FIT, "-m", "loop"), 1),
+        (("compare", "nodes.csv", "edges.csv", "-o", "loop"), 1),
+    ],
+)
+def test_links_in_a_circle_are_told_in_words(model, folder, run, arguments, code):
+    os.symlink("loop", folder / "other")
+    os.symlink("other", folder / "loop")
+    done = run(*arguments)
+    assert done.code == code
+    assert "loop" in done.err
+    assert "symbolic link" in done.err
+    assert (folder / "loop").is_symlink()

@@ -87,3 +87,14 @@ def test_script_reproduces_the_karate_club(tmp_path):
     write_bundle(rebuilt, data, provenance)
     assert script.is_same(script.FILES / rebuilt.name, rebuilt)
     assert not script.is_same(tmp_path / "none", rebuilt)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "no xz"])
+def test_damaged_bundles_are_told_in_words(tmp_path, damage):
+    path = next((Path(bundles.__file__).parent / "files").glob("*.xz"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    damaged = {"truncated": content[:-20], "flipped": content, "no xz": b"karate"}[damage]
+    (tmp_path / "damaged.xz").write_bytes(bytes(damaged))
+    with pytest.raises(FileFormatError, match=r"damaged.xz is incomplete or damaged. .* install"):
+        read_bundle(tmp_path / "damaged.xz")

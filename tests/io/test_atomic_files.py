@@ -211,3 +211,14 @@ def test_a_symbolic_link_stays_and_its_target_is_replaced(path):
     write(link, b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_links_in_a_circle_are_refused(tmp_path):
+    os.symlink("loop", tmp_path / "loop")
+    with (
+        pytest.raises(InputError, match="its symbolic links lead in a circle. Name the file"),
+        atomic_write(tmp_path / "loop"),
+    ):
+        pass
+    assert os.listdir(tmp_path) == ["loop"]

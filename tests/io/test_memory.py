@@ -69,6 +69,11 @@ class TestMemoryLimit:
         monkeypatch.setattr(memory, "_cgroup_limit", lambda: 1e6)
         assert memory_limit() == 1e6
 
+    def test_a_limit_of_address_space_counts_half(self, monkeypatch):
+        limit = psutil.Process().memory_info().vms + 2e8
+        monkeypatch.setattr(memory, "address_space_limit", lambda: limit)
+        assert memory_limit() == pytest.approx(1e8, rel=0.1)
+
 
 class TestCgroupLimit:
     @pytest.fixture

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heatgraph._io.file_lock import is_at, try_lock
+from heatgraph._io.regular_files import circular_links
 from heatgraph.errors import InputError
 
 _PREFIX = f".heatgraph-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
@@ -39,6 +40,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     directory entry are synced to disk. Symbolic links are followed, and permissions are kept.
     """
     path = Path(os.path.realpath(path))
+    if path.is_symlink():  # which the real path is in a circle only
+        raise circular_links(path)
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no folder {folder}. Make it first.")

@@ -55,11 +55,23 @@ def require_memory(what: str, needed: float) -> None:
 
 @cache
 def memory_limit() -> float:
-    """Bytes of physical memory, or of this process's container if its limit is lower.
+    """Bytes of physical memory, of this process's container, or of what ulimit leaves: the least.
 
+    Allocators reserve more address space than they use, so half of what is left of it counts.
     Read once per process: reading the files of all control groups takes as long as a small product.
     """
-    return min(float(psutil.virtual_memory().total), _cgroup_limit())
+    left = (address_space_limit() - float(psutil.Process().memory_info().vms)) / 2
+    return max(min(float(psutil.virtual_memory().total), _cgroup_limit(), left), 1.0)
+
+
+def address_space_limit() -> float:
+    """Bytes of address space that this process may have (``ulimit -v``), or infinity."""
+    if sys.platform == "win32":
+        return math.inf
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if limit == resource.RLIM_INFINITY else float(limit)
 
 
 def reset_peak_memory() -> bool:

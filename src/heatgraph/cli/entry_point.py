@@ -16,6 +16,8 @@ from heatgraph.cli.exit_codes import (
     WRONG_USE,
 )
 
+# Bytes for the code, buffers and stacks of the libraries and their threads.
+LEAST_ADDRESS_SPACE = 3 << 30
 # Seconds until a signal that Python could not raise is sent again.
 RESEND_DELAY = 0.05
 
@@ -28,6 +30,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, _exit_on_sigterm)
         sys.unraisablehook = _resend_lost_signal
         _prepare_streams()
+        _check_address_space()
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:
         _print_error("stopped; no file was left incomplete.")
@@ -106,6 +109,22 @@ def _report_error(error: Exception) -> int:
         )
         return INTERNAL_ERROR
     return FAILED
+
+
+def _check_address_space() -> None:
+    """Refuse limits of address space that libraries end the process at, or wait forever."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        _print_error(
+            f"a process of heatgraph needs {LEAST_ADDRESS_SPACE / 1e9:.1f} GB of address space, of "
+            f"which little is ever used, and may have {limit / 1e9:.1f} GB. Raise the limit "
+            f"(ulimit -v {LEAST_ADDRESS_SPACE // 1024})."
+        )
+        raise SystemExit(FAILED)
 
 
 def _exit_on_sigterm(number: int, frame: Any) -> None:

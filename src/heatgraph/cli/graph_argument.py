@@ -108,6 +108,8 @@ def _saved_graph(path: Path) -> GraphArgument:
 def _unknown_name(graph: str, path: Path, names: list[str]) -> str:
     from heatgraph.tables.columns import did_you_mean
 
+    if path.is_symlink():
+        return f"{graph} is a symbolic link to nothing, or in a circle. Name the file itself."
     files = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(graph, names) or did_you_mean(path.name, files)
     return (

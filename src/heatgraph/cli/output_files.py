@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from heatgraph._io.regular_files import circular_links
 from heatgraph.errors import InputError
 
 
@@ -15,6 +17,8 @@ def check_outputs(inputs: Sequence[Path | str | None], outputs: Sequence[Path | 
     for path in outputs:
         if path is None or is_stdout(path):
             continue
+        if os.path.islink(os.path.realpath(path)):
+            raise circular_links(path)
         if any(_is_same_file(path, other) for other in taken):
             raise InputError(f"{path} is named twice, and would be overwritten. Name another file.")
         if not path.parent.is_dir():
@@ -30,6 +34,8 @@ def check_folders(data: Path | None, output: Path | None) -> None:
         raise InputError(f"--data must name a folder that exists. Got '{data}'.")
     if output is not None and output.exists() and not output.is_dir():
         raise InputError(f"--output: {output} is a file. Name a folder.")
+    if output is not None and output.is_symlink() and not output.exists():
+        raise InputError(f"--output: {output} is a symbolic link to nothing. Name a folder.")
 
 
 def is_stdout(path: Path | None) -> bool:
@@ -55,4 +61,5 @@ def name_in_errors(path: Path) -> Iterator[None]:
 def _is_same_file(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
-    return path.resolve() == other.resolve()
+    # Path.resolve raises RuntimeError where links lead in a circle, before Python 3.13.
+    return os.path.realpath(path) == os.path.realpath(other)

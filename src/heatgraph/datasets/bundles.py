@@ -21,6 +21,7 @@ from heatgraph._io.atomic_files import atomic_write
 from heatgraph._io.tensor_file import tensors_from_bytes, tensors_to_bytes
 from heatgraph.datasets.dataset import Dataset
 from heatgraph.datasets.splits import Split
+from heatgraph.errors import FileFormatError
 from heatgraph.graph import Graph
 
 KIND = "Dataset"
@@ -40,7 +41,13 @@ def load_bundle(name: str) -> Dataset:
 
 def read_bundle(path: Path) -> Dataset:
     """Read a bundle that `write_bundle` wrote."""
-    raw = lzma.decompress(path.read_bytes())
+    try:
+        raw = lzma.decompress(path.read_bytes())
+    except (lzma.LZMAError, EOFError) as error:
+        raise FileFormatError(
+            f"{path} is incomplete or damaged. If it came with heatgraph, install it again: pip "
+            "install --force-reinstall heatgraph"
+        ) from error
     content, tensors = tensors_from_bytes(raw, KIND, path, noun="data set")
     features = None
     if "feature_counts" in tensors:

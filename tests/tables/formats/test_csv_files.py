@@ -247,3 +247,13 @@ def test_values_are_counted_before_they_are_parsed(read, monkeypatch):
     for pack in (bytes, gzip.compress):
         with pytest.raises(MemoryBudgetError, match="which is what the memory budget leaves for"):
             read(pack(content), memory=1.9 * needed)
+
+
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc"), pa.ArrowException("no thread")])
+def test_memory_that_runs_out_is_told_in_words(read, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(pa.csv, "read_csv", fail)
+    with pytest.raises(MemoryBudgetError, match="nodes.csv: memory ran out while it was parsed"):
+        read(PLAIN)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from heatgraph.errors import FileFormatError
-from heatgraph.tables.formats.file_errors import empty_file, too_large
+from heatgraph.tables.formats.file_errors import empty_file, out_of_memory, too_large
 from heatgraph.tables.formats.file_formats import GZIP_MAGIC, read_content
 from heatgraph.tables.input_table import InputTable, check_width, clean_column_names
 from heatgraph.tables.memory_estimate import CSV_BYTE, csv_bytes
@@ -133,7 +133,11 @@ def _parse(
             str(path),
             lambda row: f"{path}, line {lines.line_number(row + has_header)}",
         )
+    except pa.ArrowMemoryError as error:
+        raise out_of_memory(path) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
+        if type(error) is pa.ArrowException:  # no thread could be started
+            raise out_of_memory(path) from error
         raise lines.find_error() or _unreadable(path, error) from error
     if any(pa.types.is_binary(column.type) for column in arrow.itercolumns()):
         raise lines.find_error() or FileFormatError(f"{path} is not UTF-8. Save it as UTF-8.")

@@ -30,3 +30,11 @@ def too_large(path: Path, limit: float) -> MemoryBudgetError:
         f"{path} holds more than {format_bytes(limit)}, which is what the memory budget leaves "
         "for parsing it. Raise the budget (memory_budget=, --memory), or split the file."
     )
+
+
+def out_of_memory(path: Path) -> MemoryBudgetError:
+    """The error for a file within the budget, which this machine or process cannot provide."""
+    return MemoryBudgetError(
+        f"{path}: memory ran out while it was parsed. Close other programs, raise the limits of "
+        "this process (ulimit -v), or split the file."
+    )

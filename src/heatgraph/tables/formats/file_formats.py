@@ -6,6 +6,7 @@ JSON alone needs the name too: a first line that is an object may begin JSON lin
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import io
 import json
@@ -14,6 +15,7 @@ import zlib
 from pathlib import Path
 from typing import Literal
 
+from heatgraph._io.regular_files import circular_links
 from heatgraph.errors import FileFormatError, InputError
 from heatgraph.tables.formats.file_errors import missing_file, too_large
 
@@ -59,7 +61,11 @@ def read_start(path: Path) -> bytes:
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be opened: {error.strerror}.") from error
+        if error.errno == errno.ELOOP:
+            raise circular_links(path) from error
+        raise InputError(
+            f"{path} cannot be opened: {error.strerror}. Check its name and permissions."
+        ) from error
     if start[:2] != GZIP_MAGIC:
         return start
     try:

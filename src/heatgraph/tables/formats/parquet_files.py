@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from heatgraph.errors import FileFormatError, HeatgraphError
-from heatgraph.tables.formats.file_errors import too_large
+from heatgraph.tables.formats.file_errors import out_of_memory, too_large
 from heatgraph.tables.input_table import InputTable, check_texts, check_width
 
 # The first bytes of every Parquet file.
@@ -45,6 +45,8 @@ def read_parquet(path: Path, limit: float) -> InputTable:
         arrow = pa.Table.from_batches(batches, schema=schema)
     except HeatgraphError:
         raise
+    except pa.ArrowMemoryError as error:
+        raise out_of_memory(path) from error
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise FileFormatError(
