@@ -42,7 +42,10 @@ class OpenPage:
         dialog.dismiss()
 
     def texts(self, selector):
-        return [text.strip() for text in self.page.locator(selector).all_text_contents()]
+        return [
+            text.strip().replace("\u00a0", " ")
+            for text in self.page.locator(selector).all_text_contents()
+        ]
 
     def numbers(self, selector, key="value"):
         """Numbers in full precision, from attributes of elements."""

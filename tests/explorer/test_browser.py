@@ -219,6 +219,8 @@ def test_nothing_is_wider_than_the_screen(example, opened, width, tab):
     page = opened(example.path, f"#tab={tab}&node=n5", viewport={"width": width, "height": 844})
     assert page.page.is_visible(f"#panel-{tab}")
     assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+    aside = page.page.locator("aside")
+    assert aside.evaluate("(one) => one.scrollWidth <= one.clientWidth")
     box = page.page.locator("#graph").bounding_box()
     assert box["width"] >= 0.6 * width
     assert box["height"] >= 250
@@ -337,6 +339,17 @@ def test_the_csv_has_the_nodes_shown(example, opened):
     first = example.model.classes_[0]
     assert len(rows) - 2 == np.count_nonzero(example.model.predict() != first)
     assert rows[0].startswith("id,T,predicted")
+
+
+def test_a_sample_says_that_it_is_one(example, opened, tmp_path):
+    path = hg.explore(example.model, example.data, tmp_path / "sample.html", max_nodes=100)
+    page = opened(path)
+    assert "A sample of 100 of 300 nodes" in page.page.inner_text("#sample")
+    page.page.click("#tab-check")
+    page.page.locator("#uncertain-nodes button").first.click()
+    assert page.page.locator("#sources").count() == 0
+    assert "need the whole graph" in page.page.inner_text("#panel-node")
+    assert page.page.locator("#features").count() == 1
 
 
 def test_without_webgl_the_page_says_so_and_draws(example, opened, browser):

@@ -72,7 +72,7 @@ export class CheckPanel {
               element("tbody", {}, ...rows)),
           )
         : element("p", { class: "soft" }, "none"),
-      ...(more > 0 ? [element("p", { class: "soft small" }, `and ${grouped(more)} more: export them as CSV`)] : []),
+      ...(more > 0 ? [element("p", { class: "soft small" }, `and ${grouped(more)} more`)] : []),
     );
   }
 

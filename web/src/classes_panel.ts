@@ -68,8 +68,8 @@ export class ClassesPanel {
         const colour = this.view.theme.classes[at];
         const back = mix(this.view.theme.background, colour, 0.75 * strength);
         cell.style.background = css(back);
-        if (luminance(back) > 0.4) cell.style.color = "#000";
-        else cell.style.color = "#fff";
+        // At this luminance black and white have the same contrast.
+        cell.style.color = luminance(back) > 0.179 ? "#000" : "#fff";
         cell.title = `${grouped(count)} of ${name} predicted as ${values.classes[at]}`;
         return cell;
       });
@@ -93,7 +93,9 @@ export class ClassesPanel {
   private key(code: number, name: string): HTMLElement {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = css(this.view.theme.classes[code]);
-    return element("span", { class: "class-label", title: name }, swatch, name);
+    return element(
+      "span", { class: "class-label", title: name }, swatch, element("span", { class: "class-name" }, name),
+    );
   }
 
   private perClass(counts: number[]): HTMLElement {

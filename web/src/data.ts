@@ -44,7 +44,9 @@ export interface Values {
     bias: number[];
   };
   times: (number | null)[];
+  /** The frame of the fitted model, and where its T comes from. */
   chosen: number;
+  chosenMeaning: string;
   note: string;
   curves: { val?: Curve; test?: Curve };
   plateau: [number, number] | null;

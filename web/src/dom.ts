@@ -31,7 +31,7 @@ export function fill(parent: Element, ...children: Child[]): void {
 }
 
 export function percent(value: number, digits = 1): string {
-  return `${(100 * value).toFixed(digits)} %`;
+  return `${(100 * value).toFixed(digits)}\u00a0%`;
 }
 
 export function grouped(value: number): string {

@@ -90,7 +90,7 @@ export class TimePanel {
     const { chosen, times } = this.data.values;
     const T = times[frame];
     this.slider.value = String(frame);
-    const meaning = frame === chosen ? "chosen by the fit" : T === 0 ? "features alone" : "";
+    const meaning = frame === chosen ? this.data.values.chosenMeaning : T === 0 ? "features alone" : "";
     this.slider.setAttribute("aria-valuetext", `${this.data.timeName(frame)} ${meaning}`);
     fill(
       byId("time-value"),
@@ -163,7 +163,7 @@ export class TimePanel {
       svg("text", {
         class: "tick chosen-name", x: chosen + (chosen > width / 2 ? -4 : 4), y: HEIGHT - BOTTOM - 5,
         "text-anchor": chosen > width / 2 ? "end" : "start",
-      }, "chosen"),
+      }, "model"),
     );
     this.marks.length = 0;
     for (const [part, { accuracy, error }] of curves) {

@@ -184,6 +184,7 @@ def _values(explored: _Explored, sweep: TimeSweep) -> dict[str, Any]:
         },
         "times": list(sweep.times),
         "chosen": sweep.chosen,
+        "chosenMeaning": "chosen by the fit" if model.search_ else "of the model",
         "note": sweep.note,
         "curves": curves,
         "plateau": val and plateau(np.array(val["accuracy"]), np.array(val["error"])),
