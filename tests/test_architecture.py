@@ -18,9 +18,9 @@ ARCHITECTURE = TESTS.parent / "docs" / "architecture.md"
 
 # From the bottom up: a layer imports from those before it, never from those after.
 LAYERS = [
-    "errors", "_arguments", "_io", "schemes", "encoding", "graph", "_engine", "diffusion", "theory",
-    "learning", "baselines", "datasets", "exchange", "tables", "report", "explorer", "plot",
-    "experiments", "cli",
+    "errors", "_arguments", "_io", "schemes", "encoding", "graph", "_engine", "cluster",
+    "diffusion", "theory", "learning", "baselines", "datasets", "exchange", "tables", "report",
+    "explorer", "plot", "experiments", "cli",
 ]  # fmt: skip
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "base"}
 

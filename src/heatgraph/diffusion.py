@@ -14,8 +14,10 @@ Shapes: X is (n, d), S is (n, n), M schemes give (M, n, d) or, at R requested ro
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +26,7 @@ import numpy.typing as npt
 
 from heatgraph._arguments import short_repr, working_dtype
 from heatgraph._engine.checkpoint import check_path
-from heatgraph._engine.memory_estimate import GraphSizes, Request
+from heatgraph._engine.memory_estimate import GraphSizes, Request, permutation_bytes
 from heatgraph._engine.oversmoothing import may_oversmooth
 from heatgraph._engine.panels import (
     ChebyshevSeries,
@@ -34,7 +36,8 @@ from heatgraph._engine.plan import Plan, make_plan
 from heatgraph._engine.recurrence import Progress
 from heatgraph._engine.task import DiffusionTask
 from heatgraph._engine.threads import thread_count
-from heatgraph._io.memory import memory_budget_bytes
+from heatgraph._io.memory import memory_budget_bytes, memory_limit
+from heatgraph.cluster._connection import as_cluster
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
 from heatgraph.schemes import Scheme, scheme_from
@@ -64,6 +67,7 @@ def diffuse(
     reorder: bool | None = None,
     out: Array | str | Path | None = None,
     progress: Progress | None = None,
+    cluster: Any = None,
 ) -> Array:
     """Diffuse the features of a graph for a time T.
 
@@ -111,7 +115,13 @@ def diffuse(
         same call resumes, with the same bits in the end. A second call with the same path at the
         same time raises FileInUseError.
     progress : callable, optional
-        Called as ``progress(done, total)`` after each product, from any thread, one at a time.
+        Called as ``progress(done, total)`` after each product, from any thread, one at a time; on a
+        cluster, after each panel.
+    cluster : distributed.Client, str or Cluster, optional
+        A Dask cluster to diffuse on (extra: cluster), with the same bits: a client, the address of
+        a scheduler, "local:4" for four processes of this machine, or a
+        `heatgraph.cluster.Cluster`. `memory_budget` is then that of a worker, by default Dask's
+        memory limit, and `n_threads` the number of threads of a worker.
 
     Returns
     -------
@@ -132,16 +142,17 @@ def diffuse(
     """
     task = _prepare(
         graph, [scheme_from(T, K, scheme)], self_loops, rows, method, tol, dtype, memory_budget,
-        n_threads, reorder, out,
+        n_threads, reorder, out, cluster,
     )  # fmt: skip
+    run = _Runner(task, cluster, memory_budget, progress)
     if out is None:
-        result: Array = task.run(task.allocate(), progress)[0]
+        result: Array = run.in_memory(task.allocate())[0]
         return result
     if isinstance(out, str | Path):
-        result = task.run_to_file(out, progress)[0]
+        result = run.to_file(Path(out))[0]
         return result
     task.check_out(out, task.shape[1:])
-    task.run(out[np.newaxis], progress)
+    run.in_memory(out[np.newaxis])
     return out
 
 
@@ -159,6 +170,7 @@ def diffuse_many(
     reorder: bool | None = None,
     out: Array | str | Path | None = None,
     progress: Progress | None = None,
+    cluster: Any = None,
 ) -> Array:
     """Diffuse the features of a graph by many schemes, out of one set of Chebyshev vectors.
 
@@ -178,14 +190,15 @@ def diffuse_many(
     """
     task = _prepare(
         graph, schemes, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
-        reorder, out,
+        reorder, out, cluster,
     )  # fmt: skip
+    run = _Runner(task, cluster, memory_budget, progress)
     if out is None:
         out = task.allocate()
     elif isinstance(out, str | Path):
-        return task.run_to_file(out, progress)
+        return run.to_file(Path(out))
     task.check_out(out, task.shape)
-    return task.run(out, progress)
+    return run.in_memory(out)
 
 
 def plan(
@@ -203,10 +216,12 @@ def plan(
     n_threads: int | None = None,
     reorder: bool | None = None,
     out: Array | str | Path | None = None,
+    cluster: Any = None,
 ) -> Plan:
     """Plan `diffuse` (or, with a list of schemes, `diffuse_many`) without computing anything.
 
-    Parameters are those of `diffuse`; `scheme` may be a list.
+    Parameters are those of `diffuse`; `scheme` may be a list. With a cluster, which is asked for
+    its workers, the plan tells the mode, the memory of a worker and the bytes on the wire.
 
     Examples
     --------
@@ -218,10 +233,50 @@ def plan(
     """
     if scheme is None or isinstance(scheme, str | Scheme) or T is not None or K is not None:
         scheme = [scheme_from(T, K, scheme)]
-    return _prepare(
+    task = _prepare(
         graph, scheme, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
-        reorder, out,
-    ).plan  # fmt: skip
+        reorder, out, cluster,
+    )  # fmt: skip
+    return _Runner(task, cluster, memory_budget, None).plan()
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """Runs a diffusion in this process, or on a cluster."""
+
+    task: DiffusionTask
+    cluster: Any
+    memory_budget: int | float | str | None
+    progress: Progress | None
+
+    def plan(self) -> Plan:
+        if self.cluster is None:
+            return self.task.plan
+        from heatgraph.cluster._run import plan_with_cluster
+
+        return plan_with_cluster(self.task, as_cluster(self.cluster), self._worker_budget)
+
+    def in_memory(self, out: Array) -> Array:
+        """Fill an array (M, R, d)."""
+        if self.cluster is None or self.task.plan.seconds < as_cluster(self.cluster).local_seconds:
+            return self.task.run(out, self.progress)
+        from heatgraph.cluster._run import run_in_memory
+
+        cluster = as_cluster(self.cluster)
+        return run_in_memory(self.task, cluster, self._worker_budget, out, self.progress)
+
+    def to_file(self, path: Path) -> Array:
+        """Write a file, and return its memory map (M, R, d)."""
+        if self.cluster is None:
+            return self.task.run_to_file(path, self.progress)
+        from heatgraph.cluster._run import run_to_file
+
+        cluster = as_cluster(self.cluster)
+        return run_to_file(self.task, cluster, self._worker_budget, path, self.progress)
+
+    @property
+    def _worker_budget(self) -> float:
+        return math.inf if self.memory_budget is None else memory_budget_bytes(self.memory_budget)
 
 
 def _prepare(
@@ -236,6 +291,7 @@ def _prepare(
     n_threads: int | None,
     reorder: bool | None,
     out: Array | str | Path | None,
+    cluster: Any,
 ) -> DiffusionTask:
     """Check every argument and make the plan, before anything large is allocated."""
     check_graph(graph)
@@ -256,6 +312,11 @@ def _prepare(
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
         raise InputError(f"reorder must be True, False or None. Got {short_repr(reorder)}.")
     dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
+    if cluster is not None:
+        as_cluster(cluster)
+        if reorder is None and permutation_bytes(GraphSizes.from_graph(graph)) > memory_limit():
+            reorder = False
+        budget = math.inf  # `memory_budget` is that of a worker
     working_dtype = working_precision(scheme_list, dtype)
     if rows is not None:
         rows = node_indices(rows, graph.num_nodes, "rows")

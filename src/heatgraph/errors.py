@@ -32,6 +32,10 @@ class DownloadError(HeatgraphError, OSError):
     """A download failed or its checksum is wrong: try again, or provide the file yourself."""
 
 
+class ClusterError(HeatgraphError, RuntimeError):
+    """A cluster was lost, or kills its workers: start it again, and repeat the call."""
+
+
 class MissingExtraError(HeatgraphError, ImportError):
     """An optional dependency is not installed: install it."""
 

@@ -15,7 +15,7 @@ SCHEMES = [Heat(1.0), Heat(3.0)]
 
 def task_of(graph, rows=None, reorder=None):
     return _prepare(
-        graph, SCHEMES, True, rows, "auto", 1e-6, np.float32, None, 1, reorder, "result.npy"
+        graph, SCHEMES, True, rows, "auto", 1e-6, np.float32, None, 1, reorder, "result.npy", None
     )
 
 

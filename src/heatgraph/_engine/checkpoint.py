@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -37,10 +38,28 @@ LOCK_FILE = "lock"
 BLOCK_BYTES = 1 << 22
 
 
+@dataclass(frozen=True)
+class RowCut:
+    """Panels that are cut into blocks of rows as well.
+
+    Attributes
+    ----------
+    counts : list of int
+        Rows of the result in each block.
+    places : array of shape (R,) or None
+        Where each row of the result is among the rows of all blocks, one after the other; None if
+        they are in order.
+    """
+
+    counts: list[int]
+    places: Array | None
+
+
 class Checkpoint:
     """The finished panels of a result (M, R, d), cut along `axis`: 1 (rows) or 2 (features).
 
-    A context manager that holds the lock of the folder.
+    A context manager that holds the lock of the folder. With `row_cut`, each panel along the
+    features is a file for each block of rows.
     """
 
     def __init__(
@@ -51,9 +70,11 @@ class Checkpoint:
         dtype: np.dtype[Any],
         axis: int,
         panels: Sequence[slice],
+        row_cut: RowCut | None = None,
     ) -> None:
         self.path, self.fingerprint = Path(path), fingerprint
-        self.folder = _folder(self.path)
+        self.row_cut = row_cut
+        self.folder = checkpoint_folder(self.path)
         self.shape, self.dtype, self.axis, self.panels = shape, dtype, axis, panels
         self._lock = FileLock(self.folder / LOCK_FILE, self.path)
         try:
@@ -76,13 +97,19 @@ class Checkpoint:
     @property
     def missing(self) -> list[slice]:
         """Panels that remain to be computed."""
-        return [panel for panel in self.panels if not self._file(panel).exists()]
+        return [panel for panel in self.panels if self.missing_blocks(panel)]
+
+    def missing_blocks(self, panel: slice) -> list[int | None]:
+        """Blocks of a panel that remain to be computed; without blocks, the whole as None."""
+        return [block for block in self._block_numbers if not self._file(panel, block).exists()]
+
+    @property
+    def _block_numbers(self) -> list[int | None]:
+        return [None] if self.row_cut is None else list(range(len(self.row_cut.counts)))
 
     def save(self, panel: slice, values: Array) -> None:
         """Write a finished panel."""
-        write_tensors(
-            self._file(panel), KIND, {"fingerprint": self.fingerprint}, {"values": values}
-        )
+        write_panel(self.folder, panel, self.fingerprint, values)
 
     def finish(self) -> Array:
         """Concatenate the panels into the result, and return its memory map."""
@@ -120,19 +147,41 @@ class Checkpoint:
     def _blocks(self) -> Iterator[Array]:
         """The rows of the result in order, in blocks of about `BLOCK_BYTES`."""
         M, R, d = self.shape
-        parts = [self._read(panel) for panel in self.panels]
+        parts = [
+            self._join([self._read(panel, block) for block in self._block_numbers])
+            for panel in self.panels
+        ]
         rows = max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize))
         yield np.empty(0, dtype=self.dtype)
         for m in range(M):
             if self.axis == 1:
-                yield from (part[m] for part in parts)
+                yield from (part(m, slice(None)) for part in parts)
             else:
                 for start in range(0, R, rows):
-                    yield np.concatenate([part[m, start : start + rows] for part in parts], axis=1)
+                    some = slice(start, min(start + rows, R))
+                    yield np.concatenate([part(m, some) for part in parts], axis=1)
 
-    def _read(self, panel: slice) -> Array:
+    def _join(self, blocks: list[Array]) -> Callable[[int, slice], Array]:
+        """A function that returns some rows of a panel, which may be cut into blocks of rows."""
+        if self.row_cut is None:
+            return lambda m, rows: blocks[0][m, rows]
+        places = self.row_cut.places
+        starts = np.concatenate([[0], np.cumsum(self.row_cut.counts)])
+
+        def take(m: int, rows: slice) -> Array:
+            wanted = np.arange(rows.start, rows.stop) if places is None else places[rows]
+            result = np.empty((len(wanted), blocks[0].shape[2]), dtype=self.dtype)
+            owner = np.searchsorted(starts, wanted, side="right") - 1
+            for number in np.unique(owner).tolist():
+                here = owner == number
+                result[here] = blocks[number][m, wanted[here] - starts[number]]
+            return result
+
+        return take
+
+    def _read(self, panel: slice, block: int | None = None) -> Array:
         """Map a panel of this diffusion; its owner may have changed if the system has no locks."""
-        file = self._file(panel)
+        file = self._file(panel, block)
         content, tensors = map_tensors(file, KIND)
         if content.get("fingerprint") != self.fingerprint:
             raise FileFormatError(
@@ -152,22 +201,41 @@ class Checkpoint:
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 
-    def _file(self, panel: slice) -> Path:
-        return self.folder / _file_name(panel)
+    def _file(self, panel: slice, block: int | None = None) -> Path:
+        return self.folder / _file_name(panel, block)
+
+
+def write_panel(
+    folder: Path, panel: slice, fingerprint: str, values: Array, block: int | None = None
+) -> None:
+    """Write a finished panel, or a block of its rows, into the folder of a checkpoint."""
+    file = folder / _file_name(panel, block)
+    write_tensors(file, KIND, {"fingerprint": fingerprint}, {"values": values})
+
+
+def has_panel(folder: Path, panel: slice, fingerprint: str, block: int | None = None) -> bool:
+    """Whether a folder has a valid panel, or block of one, with this fingerprint."""
+    try:
+        content, _ = map_tensors(folder / _file_name(panel, block), KIND)
+    except (FileNotFoundError, FileFormatError):
+        return False
+    return bool(content.get("fingerprint") == fingerprint)
 
 
 def count_finished(path: str | Path, panels: Sequence[slice]) -> int:
     """Panels that an unfinished run left on disk; `Checkpoint` decides whether they are usable."""
-    folder = _folder(Path(path))
+    folder = checkpoint_folder(Path(path))
     return sum((folder / _file_name(panel)).exists() for panel in panels)
 
 
-def _folder(path: Path) -> Path:
+def checkpoint_folder(path: Path) -> Path:
+    """The folder of the panels of an unfinished result."""
     return path.with_name(path.name + ".unfinished")
 
 
-def _file_name(panel: slice) -> str:
-    return f"{panel.start}-{panel.stop}.safetensors"
+def _file_name(panel: slice, block: int | None = None) -> str:
+    suffix = "" if block is None else f"-block-{block}"
+    return f"{panel.start}-{panel.stop}{suffix}.safetensors"
 
 
 def check_path(path: str | Path, features: Any) -> None:

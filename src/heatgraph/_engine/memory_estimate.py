@@ -31,7 +31,7 @@ from heatgraph.graph import Graph
 from heatgraph.graph._normalized_operator import BLOCK_EDGES
 
 Side = Literal["features", "rows"]
-Destination = Literal["memory", "array", "file"]
+Destination = Literal["memory", "array", "file", "worker"]
 
 # Panels are whole cache lines wide: 16 columns of float32.
 LINE_COLUMNS = 16
@@ -110,8 +110,9 @@ class Request:
         Panels that literal steps keep in memory.
     dtype, working_dtype : dtype
         Precision of the result, and of the work.
-    destination : {"memory", "array", "file"}
-        Whether the result is allocated, fills an array of the caller, or goes to a file.
+    destination : {"memory", "array", "file", "worker"}
+        Whether the result is allocated, fills an array of the caller, or goes to a file; or whether
+        a worker of a cluster writes a panel of it to a file, from inputs that are mapped.
     checks_oversmoothing : bool
         Whether the result is compared within connected components at the end.
     """
@@ -236,7 +237,7 @@ def estimate_memory(
         and not reordered
         and panels.count == 1
         and request.working_dtype == request.dtype
-        and request.destination != "file"
+        and request.destination in ("memory", "array")
     ):
         in_panels -= item * M * R * d  # the result is the accumulator
     if side == "rows" and not request.graph.sparse_features:
@@ -285,6 +286,11 @@ def _recurrence_vectors(request: Request) -> int:
     """Vectors of the recurrence; with one product, the output doubles as the accumulator."""
     single = request.degree == 0 or (request.degree == 1 and request.num_schemes == 1)
     return 1 if single else 2
+
+
+def permutation_bytes(graph: GraphSizes) -> int:
+    """Bytes at the peak while a graph is reordered."""
+    return _permutation(graph).building
 
 
 def _operator(graph: GraphSizes, dtype: np.dtype[Any]) -> Allocation:

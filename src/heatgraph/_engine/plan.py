@@ -182,7 +182,7 @@ def choose_panels(
     estimate = estimate_column(request, side, reordered)
     _check_budget(estimate, budget)
     columns = request.columns(side)
-    preferred = min(_cache_width(request, columns), columns)
+    preferred = min(cache_width(request, columns), columns)
     if request.graph.mapped_bytes > budget:
         preferred = columns  # each panel reads the whole file
     affordable = int(min(budget - estimate.retained, 1e18) // estimate.panels)
@@ -219,7 +219,7 @@ def _check_budget(estimate: MemoryEstimate, budget: float) -> None:
         )
 
 
-def _cache_width(request: Request, columns: int) -> int:
+def cache_width(request: Request, columns: int) -> int:
     """Columns per panel for the cache and for threads to share, whatever their number."""
     item = request.working_dtype.itemsize
     fitting = PANEL_BYTES // (request.graph.num_nodes * item)

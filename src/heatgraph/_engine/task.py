@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -209,12 +210,17 @@ class DiffusionTask:
 
     def fingerprint(self) -> str:
         """Hash of everything that the bits of a panel depend on."""
-        graph, plan, request = self.graph, self.plan, self.request
+        plan = self.plan
+        return fingerprint(self.identity, (plan.side, plan.panel_width, plan.tile, plan.reordered))
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of the inputs and settings, without the cut into panels."""
+        graph, request = self.graph, self.request
         settings = (self.self_loops, request.dtype, request.working_dtype, self.shape)
-        cut = (plan.side, plan.panel_width, plan.tile, plan.reordered)
         rows = "all" if self.rows is None else self.rows
         return fingerprint(
-            version("heatgraph"), settings, cut, self.propagator.identity, rows,
+            version("heatgraph"), settings, self.propagator.identity, rows,
             graph.indptr, graph.indices, graph.weights, graph.features,
         )  # fmt: skip
 

@@ -123,19 +123,25 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
 
 
 def map_tensors(
-    path: str | Path, kind: str, noun: str | None = None
+    path: str | Path, kind: str, noun: str | None = None, verified: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Memory-map a file of `write_tensors`; the arrays are read-only views of the map.
 
     The checksum is verified now, but pages are read again later. Replace such a file as
     `atomic_write` does; never write into it while it is mapped. Errors name it as a `noun` file, by
-    default by its kind.
+    default by its kind. A file whose checksum another process has `verified` is not read: that its
+    header has this checksum is enough.
     """
     path = Path(path)
     with open_regular_file(path) as file:
         empty = os.fstat(file.fileno()).st_size == 0  # mmap refuses empty files
         raw = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _read(raw, kind, path, noun or kind)
+    return _read(raw, kind, path, noun or kind, verified)
+
+
+def read_checksum(path: str | Path) -> str:
+    """The checksum in a file's header; "" if heatgraph did not write it."""
+    return _read_metadata(Path(path), "model").get("sha256", "")
 
 
 def tensors_to_bytes(kind: str, content: dict[str, Any], tensors: dict[str, Array]) -> bytes:
@@ -157,12 +163,16 @@ def read_kind(path: str | Path, noun: str = "model") -> str:
 
     Nothing but the header is read; `read_tensors` and `map_tensors` check the rest.
     """
-    path = Path(path)
+    return _read_metadata(Path(path), noun).get("heatgraph", "")
+
+
+def _read_metadata(path: Path, noun: str) -> dict[str, str]:
     with open_regular_file(path) as file:
         start = file.read(8)
         raw = start + file.read(min(int.from_bytes(start, "little"), MAX_HEADER_BYTES))
     header, _ = _read_header(path, raw, noun)
-    return str(header.get("__metadata__", {}).get("heatgraph", ""))
+    metadata: dict[str, str] = header.get("__metadata__", {})
+    return metadata
 
 
 def tensors_from_bytes(
@@ -236,7 +246,7 @@ def _dtype_rank(name: str, tensor: Array | StoredArray) -> int:
 
 
 def _read(
-    raw: bytes | mmap.mmap, kind: str, path: Path, noun: str
+    raw: bytes | mmap.mmap, kind: str, path: Path, noun: str, verified: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Validate the bytes of a file; return its content, and its arrays as views of the bytes."""
     header, start = _read_header(path, raw, noun)
@@ -256,7 +266,7 @@ def _read(
     except (LookupError, OverflowError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} is incomplete or damaged: {error}. Get it again.") from error
     text = metadata.get("content", "")
-    if metadata.get("sha256") != _checksum(kind, version, text, tensors):
+    if metadata.get("sha256") != (verified or _checksum(kind, version, text, tensors)):
         raise FileFormatError(
             f"{path} is damaged or was altered: its checksum does not match its content. "
             "Get it again."

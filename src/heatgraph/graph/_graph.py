@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from heatgraph._arguments import as_array, check_range, index_dtype, short_repr, working_dtype
 from heatgraph._io.notebook_html import html_table, html_view
+from heatgraph._io.tensor_file import read_checksum
 from heatgraph.errors import InputError
 from heatgraph.graph._growth import (
     NewNodes,
@@ -35,7 +36,7 @@ from heatgraph.graph._growth import (
     read_new_nodes,
 )
 from heatgraph.graph._normalized_operator import NormalizedOperator, read_only, square_array
-from heatgraph.graph._storage import EdgeArrays, GraphArrays, read_graph, write_graph
+from heatgraph.graph._storage import EdgeArrays, GraphArrays, StoredGraph, read_graph, write_graph
 from heatgraph.graph._validation import (
     CSRBuilder,
     Merge,
@@ -536,7 +537,12 @@ class Graph:
         `FileFormatError`. Do not write into the file while the graph is in use; replacing or
         deleting it is safe, except on Windows.
         """
-        return cls._from_arrays(read_graph(path))
+        arrays = read_graph(path)
+        graph = cls._from_arrays(arrays)
+        graph.cache["file"] = StoredGraph(
+            str(Path(path).resolve()), read_checksum(path), arrays.features
+        )
+        return graph
 
     def _replace_edges(self, indptr: Array, indices: Array, weights: Array | None) -> Graph:
         """Return a graph with the same nodes, no features, and edges that are known to be valid."""

@@ -54,14 +54,19 @@ class NormalizedOperator:
         root: Array,
         self_loops: bool,
         dtype: np.dtype[Any],
+        start: int = 0,
     ) -> NormalizedOperator:
-        """Normalise A in CSR form; `root` holds the square roots of the degrees of A~."""
+        """Normalise A in CSR form; `root` holds the square roots of the degrees of A~.
+
+        `indptr` may be that of a block of rows, the first of which is the node `start`.
+        """
+        all_roots, root = root, root[start : start + len(indptr) - 1]
         isolated = np.diff(indptr) == 0
         diagonal = root**-2 if self_loops else isolated.astype(np.float64)
         if weights is None:
             values, row_scale = None, root**-2
         else:
-            values = read_only(_normalize_weights(indptr, indices, weights, root, dtype))
+            values = read_only(_normalize_weights(indptr, indices, weights, root, all_roots, dtype))
             row_scale = np.ones_like(root)
         return cls(
             indptr=read_only(indptr),
@@ -106,9 +111,14 @@ class NormalizedOperator:
 
 
 def _normalize_weights(
-    indptr: Array, indices: Array, weights: Array, root: Array, dtype: np.dtype[Any]
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    root: Array,
+    column_root: Array,
+    dtype: np.dtype[Any],
 ) -> Array:
-    """Weights divided by `root` at both ends of their edge, block by block.
+    """Weights divided by the roots at both ends of their edge, block by block.
 
     The division is in float64: for tiny weights, 1 / root overflows float32, the quotient never.
     """
@@ -119,7 +129,7 @@ def _normalize_weights(
     for start, stop in pairwise(cuts.tolist()):
         edges = slice(indptr[start], indptr[stop])
         rows = np.repeat(root[start:stop], np.diff(indptr[start : stop + 1]))
-        values[edges] = weights[edges] / rows / root[indices[edges]]
+        values[edges] = weights[edges] / rows / column_root[indices[edges]]
     return values
 
 

@@ -109,6 +109,14 @@ class GraphArrays:
         return len(self.indptr) - 1
 
 
+class StoredGraph(NamedTuple):
+    """Where the edges of a graph are stored, and the features that are stored with them."""
+
+    path: str
+    checksum: str
+    features: Any
+
+
 def write_graph(path: str | Path, graph: GraphArrays) -> None:
     """Write a graph to a file atomically."""
     write_tensors(path, KIND, *serialize_graph(graph), alignment=CACHE_LINE_ALIGNMENT)
