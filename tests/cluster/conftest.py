@@ -11,7 +11,7 @@ def client():
         warnings.simplefilter("ignore")
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as processes,
             distributed.Client(processes) as client,
         ):

@@ -104,7 +104,7 @@ def _open_client(distributed: Any, address: str, stack: contextlib.ExitStack) ->
                 "scheduler', or use 'local:4' for four processes of this machine."
             ) from error
     processes = distributed.LocalCluster(
-        n_workers=int(local[1]), threads_per_worker=1, dashboard_address=None, processes=True
+        n_workers=int(local[1]), threads_per_worker=1, dashboard_address=":0", processes=True
     )
     return distributed.Client(stack.enter_context(processes))
 
