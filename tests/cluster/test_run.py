@@ -140,7 +140,7 @@ def test_a_killed_worker_costs_no_finished_panel(client, tmp_path, monkeypatch, 
     assert_array_equal(result, diffuse(graph, 10.0))
     assert found, "no worker was killed"
     assert found.items() <= last.items()
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=300)
 
 
 RUN = """

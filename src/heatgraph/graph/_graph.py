@@ -540,7 +540,7 @@ class Graph:
         arrays = read_graph(path)
         graph = cls._from_arrays(arrays)
         graph.cache["file"] = StoredGraph(
-            str(Path(path).resolve()), read_checksum(path), arrays.features
+            str(Path(path).resolve()), read_checksum(path), graph.features
         )
         return graph
 
