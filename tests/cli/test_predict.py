@@ -4,7 +4,7 @@ import json
 import shutil
 
 import numpy as np
-from table_files import assert_error, read_predictions, shuffle_table
+from table_files import assert_error, read_predictions, read_rows, shuffle_table
 
 import heatgraph as hg
 
@@ -185,3 +185,28 @@ def test_new_nodes_alone_are_pointed_to_the_option(model, folder, run):
         "'n3' in column 'target' is not an id of new.csv",
         "`heatgraph predict --new`",
     )
+
+
+def test_formulas_are_told_or_made_text(folder, run):
+    nodes = (folder / "nodes.csv").read_text().replace("red", "=cmd|calc").replace("n7,", "+7+7,")
+    edges = (folder / "edges.csv").read_text()
+    edges = "\n".join(
+        ",".join("+7+7" if end == "n7" else end for end in line.split(","))
+        for line in edges.split()
+    )
+    (folder / "nodes.csv").write_text(nodes)
+    (folder / "edges.csv").write_text(edges + "\n")
+    fit = ("fit", "nodes.csv", "edges.csv", "--T", "2", "--weight-decay", "1e-3", "-m", "m", "-o")
+    told = run(*fit, "p.csv")
+    assert "cells begin like formulas" in told.err
+    assert "--spreadsheet-safe" in told.err
+    predict = ("predict", "m", "nodes.csv", "edges.csv", "-o")
+    for arguments in (fit, predict):
+        safe = run(*arguments, "safe.csv", "--spreadsheet-safe")
+        assert (safe.code, safe.err) == (0, "")
+        rows = read_rows(folder / "safe.csv")
+        assert "'+7+7" in [row["id"] for row in rows]
+        assert {row["prediction"] for row in rows} <= {"'=cmd|calc", "green", "blue"}
+        assert not any(cell.startswith(("=", "+")) for row in rows for cell in row.values())
+        assert run(*arguments, "p.parquet").err == ""
+    assert "cells begin like formulas" in run(*predict, "-").err

@@ -1,5 +1,7 @@
 """Documents as HTML."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
@@ -154,3 +156,15 @@ def test_named_points_get_a_large_image():
     page = to_html(Document("d", [], [Section("s", "S", [chart])]))
     assert '<figure class="large">' in page
     assert 'alt="A caption"' in page
+
+
+def test_the_policy_allows_the_script_and_the_style_of_the_page_alone():
+    html = to_html(Document("<b>", ["text"], []))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    for tag in ("script", "style"):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.S)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert not re.search(r"<[^>]* (style|on\w+)=", html)

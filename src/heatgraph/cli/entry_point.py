@@ -15,6 +15,7 @@ from heatgraph.cli.exit_codes import (
     TERMINATED,
     WRONG_USE,
 )
+from heatgraph.cli.printable import printable
 
 # Bytes for the code, buffers and stacks of the libraries and their threads.
 LEAST_ADDRESS_SPACE = 3 << 30
@@ -74,7 +75,7 @@ def _run(arguments: list[str]) -> int:
         if "--debug" in arguments:
             import traceback
 
-            traceback.print_exc()
+            print(printable(traceback.format_exc()), end="", file=sys.stderr)
         return _report_error(error)
 
 
@@ -163,7 +164,7 @@ def _flush_stdout() -> bool:
 
 def _print_error(message: str) -> None:
     """Print a message: wrapped and with colour on a terminal, and on one line in a log."""
-    name = "heatgraph:"
+    name, message = "heatgraph:", printable(message)
     if sys.stderr.isatty():
         import shutil
 

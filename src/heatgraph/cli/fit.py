@@ -15,7 +15,7 @@ from heatgraph.cli.fit_targets import fit_targets
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import read_labelled
 from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
-from heatgraph.cli.predictions import check_explained, make_predictions
+from heatgraph.cli.predictions import check_explained, make_predictions, write_predictions
 from heatgraph.cli.reporter import Reporter
 
 
@@ -48,6 +48,7 @@ def fit(
         typer.Option("--report", help="File to write a report of the fit to: .html or .md."),
     ] = None,
     explain_top: options.ExplainTop = None,
+    spreadsheet_safe: options.SpreadsheetSafe = False,
     final_fit: Annotated[
         str | None,
         typer.Option(
@@ -77,7 +78,7 @@ def fit(
     from heatgraph._io.formatting import format_bytes
     from heatgraph.report.report_names import check_report_name
     from heatgraph.report.summary import fit_summary, neighbours_summary
-    from heatgraph.tables.writing import table_format, write_table
+    from heatgraph.tables.writing import table_format
 
     graph = find_graph_argument(graph_or_nodes, edges, data_folder)
     check_outputs([*graph.files, *columns.feature_parts], [model, predictions, report])
@@ -106,7 +107,9 @@ def fit(
             "--explain-top": explain_top is not None,
         }
         files = FitFiles(model, predictions, report)
-        fit_targets(reporter, result, summary, parameters, other_options, files, strict)
+        fit_targets(
+            reporter, result, summary, parameters, other_options, files, strict, spreadsheet_safe
+        )
         return
     check_explained(result, explain_top)
     neighbours = neighbours_summary(result.dataset)
@@ -132,8 +135,7 @@ def fit(
     if predictions is not None:
         learned = learned_nodes(classifier, data)
         table = make_predictions(reporter, classifier, result, learned, explain_top)
-        with name_in_errors(predictions):
-            write_table(table, predictions)
+        write_predictions(table, predictions, spreadsheet_safe)
     if model is not None:
         with name_in_errors(model):
             classifier.save(model, graph=with_graph)

@@ -12,6 +12,7 @@ from heatgraph.cli.exit_codes import NOT_CONVERGED
 from heatgraph.cli.fit_files import FitFiles, write_report_file
 from heatgraph.cli.fit_report import PART_TITLES, finding_style
 from heatgraph.cli.output_files import name_in_errors
+from heatgraph.cli.predictions import write_predictions
 from heatgraph.cli.reporter import Reporter
 from heatgraph.cli.target_reports import target_rows
 
@@ -54,6 +55,7 @@ def fit_targets(
     other_options: dict[str, bool],
     files: FitFiles,
     strict: bool,
+    spreadsheet_safe: bool,
 ) -> None:
     """Fit a regressor or a multilabel classifier, print its metrics and write its predictions."""
     data = result.dataset
@@ -65,7 +67,6 @@ def fit_targets(
     from heatgraph.report.target_summary import interval_half_width, target_fit_summary
     from heatgraph.tables.columns import format_names
     from heatgraph.tables.target_predictions import target_predictions
-    from heatgraph.tables.writing import write_table
 
     kind: Any = DGCRegressor if data.task == "regression" else DGCMultilabelClassifier
     estimator = kind(**parameters)
@@ -89,10 +90,10 @@ def fit_targets(
                 "probability_… of the predictions rank nodes all the same."
             )
     if files.predictions is not None:
-        with reporter.progress("predicting"), name_in_errors(files.predictions):
+        with reporter.progress("predicting"):
             width = interval_half_width(estimator) if data.task == "regression" else None
             table = target_predictions(estimator, data.task, data.graph, result.id_column, width)
-            write_table(table, files.predictions)
+        write_predictions(table, files.predictions, spreadsheet_safe)
     if files.model is not None:
         with name_in_errors(files.model):
             estimator.save(files.model)

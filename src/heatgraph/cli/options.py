@@ -156,6 +156,13 @@ ExplainTop = Annotated[
         help="Add the N strongest features and nodes of each prediction to the table.",
     ),
 ]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="In CSV, put an apostrophe before texts that a spreadsheet would run as formulas.",
+    ),
+]
 RescaleFeatures = Annotated[
     bool,
     typer.Option(

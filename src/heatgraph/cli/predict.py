@@ -11,8 +11,14 @@ import typer
 from heatgraph.cli import options
 from heatgraph.cli.graph_argument import find_graph_argument
 from heatgraph.cli.input_tables import MAX_CLASSES_LISTED, read_and_report
-from heatgraph.cli.output_files import check_outputs, is_stdout, name_in_errors
-from heatgraph.cli.predictions import check_explained, check_rescaling, make_predictions, rescale
+from heatgraph.cli.output_files import check_outputs, is_stdout
+from heatgraph.cli.predictions import (
+    check_explained,
+    check_rescaling,
+    make_predictions,
+    rescale,
+    write_predictions,
+)
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -43,6 +49,7 @@ def predict(
     ] = False,
     rescale_features: options.RescaleFeatures = False,
     explain_top: options.ExplainTop = None,
+    spreadsheet_safe: options.SpreadsheetSafe = False,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
@@ -55,7 +62,7 @@ def predict(
     from heatgraph.learning.model_files import load, task_of
     from heatgraph.report.target_summary import interval_half_width
     from heatgraph.tables.target_predictions import target_predictions
-    from heatgraph.tables.writing import table_format, write_table
+    from heatgraph.tables.writing import table_format
 
     source = find_graph_argument(graph_or_nodes, edges, data_folder)
     check_outputs([model, *source.files, *columns.feature_parts], [output])
@@ -101,8 +108,7 @@ def predict(
             with reporter.progress("predicting"):
                 width = interval_half_width(classifier) if task == "regression" else None
                 table = target_predictions(classifier, task, graph, result.id_column, width)
-    with name_in_errors(output):
-        write_table(table, output)
+    write_predictions(table, output, spreadsheet_safe)
     counts = Counter(map(str, table["prediction"].to_pylist()))
     if task == "classification":
         listed = [f"{label} ({count:,})" for label, count in counts.most_common(MAX_CLASSES_LISTED)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heatgraph.cli.output_files import is_stdout, name_in_errors
 from heatgraph.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -70,3 +72,23 @@ def make_predictions(
                 lambda done, total: progress("explaining", done, total),
             )
         return predictions_table(graph, result.id_column, classes, probabilities, more)
+
+
+def write_predictions(table: pa.Table, path: Path, spreadsheet_safe: bool) -> None:
+    """Write a table of predictions; in CSV, tell of formulas, or make text of them."""
+    from heatgraph.errors import TableWarning, warn
+    from heatgraph.tables.spreadsheet_formulas import find_formulas, guard_formulas
+    from heatgraph.tables.writing import table_format, write_table
+
+    with name_in_errors(path):
+        is_text = is_stdout(path) or table_format(path)[0] != "parquet"
+        if is_text and spreadsheet_safe:
+            table = guard_formulas(table)
+        elif is_text and (found := find_formulas(table)):
+            warn(
+                f"{path}: {found.count:,} cells begin like formulas, which a spreadsheet would "
+                f"run, such as {found.first!r:.60} in column {found.column!r}. To open the file in "
+                "one, write it with --spreadsheet-safe.",
+                TableWarning,
+            )
+        write_table(table, path)

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from heatgraph.cli.options import OutputOptions
+from heatgraph.cli.printable import printable, printable_json
 from heatgraph.cli.text_layout import table_lines, wrap
 from heatgraph.errors import HeatgraphWarning
 from heatgraph.learning.progress import FitProgress, describe_progress
@@ -71,12 +72,12 @@ class Reporter:
     def print(self, text: str = "", style: str | None = None) -> None:
         """Print a paragraph of the report, or a blank line."""
         if self.prints_text:
-            self.verbatim("\n".join(wrap(text, self.width)), style)
+            self.verbatim("\n".join(wrap(printable(text), self.width)), style)
 
     def verbatim(self, text: str, style: str | None = None) -> None:
         """Print lines of the report as they are."""
         if self.prints_text:
-            self._report.print(text, markup=False, style=style)
+            self._report.print(printable(text), markup=False, style=style)
             self.stream.flush()  # so that a log can be followed while a long command runs
 
     def table(
@@ -86,6 +87,7 @@ class Reporter:
         if title:
             self.print(title, "bold")
         ellipsis = "…" if self.prints_unicode else "..."
+        rows = [tuple(map(printable, row)) for row in rows]
         for line in table_lines(rows, self.width, numbers=numbers, ellipsis=ellipsis):
             self.verbatim(line)
 
@@ -106,7 +108,7 @@ class Reporter:
         if self.as_json:
             ascii_only = (self.stream.encoding or "").lower().replace("-", "") != "utf8"
             text = json.dumps(_null_if_not_finite(value), indent=2, ensure_ascii=ascii_only)
-            print(text, file=self.stream)
+            print(printable_json(text), file=self.stream)
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Callable[[str, int, int], None]]:
@@ -116,17 +118,17 @@ class Reporter:
             return
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=self._stderr, transient=True) as bars:
-            bar = bars.add_task(task, total=None)
+            bar = bars.add_task(printable(task), total=None)
             stage = task
 
             def update(description: str, done: int, total: int) -> None:
                 nonlocal stage
-                bars.update(bar, description=description, completed=done, total=total)
+                bars.update(bar, description=printable(description), completed=done, total=total)
                 if (now := description.partition(":")[0]) != stage:
                     stage = now
                     bars.refresh()  # a stage may be over before the next regular refresh
@@ -147,7 +149,7 @@ class Reporter:
                 bar(description, done, total)
                 if prints_lines and self.seconds - last >= LINE_INTERVAL:
                     last = self.seconds
-                    self._stderr.print(description, markup=False)
+                    self._stderr.print(printable(description), markup=False)
 
             yield update
 
@@ -160,7 +162,7 @@ class Reporter:
     def _warn(self, message: Warning | str, *_: Any, **__: Any) -> None:
         self.warnings.append(str(message))
         if not self.quiet:
-            text = f"warning: {message}"
+            text = printable(f"warning: {message}")
             if sys.stderr.isatty():
                 text = "\n".join(wrap(text, self._stderr.width))
             self._stderr.print(text, style="yellow", markup=False)

@@ -8,20 +8,13 @@ only the title is in the page itself, escaped.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from functools import cache
 from importlib import resources
 
 from heatgraph.explorer.binary_data import encode
 from heatgraph.explorer.page_data import PageData
+from heatgraph.report.content_policy import content_policy
 from heatgraph.report.palette import DARK, LIGHT
-
-# Objects of the page itself: blobs are the pictures and tables that it saves.
-POLICY = (
-    "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; "
-    "base-uri 'none'; form-action 'none'"
-)
 
 
 def to_html(page: PageData) -> str:
@@ -33,7 +26,7 @@ def to_html(page: PageData) -> str:
     script, style = _asset("explorer.js"), theme_variables() + _asset("style.css")
     return environment.from_string(_asset("page.html")).render(
         title=page.values["title"],
-        policy=POLICY.format(script=_source(script), style=_source(style)),
+        policy=content_policy(script, style),
         # Trusted: assets of the package, and base64.
         style=Markup(style),
         script=Markup(script),
@@ -44,12 +37,6 @@ def to_html(page: PageData) -> str:
 @cache
 def _asset(name: str) -> str:
     return resources.files("heatgraph.explorer").joinpath("assets", name).read_text("utf-8")
-
-
-def _source(text: str) -> str:
-    """A source of a content security policy: the hash of an inline script or style."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def theme_variables() -> str:

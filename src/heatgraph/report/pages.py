@@ -2,7 +2,8 @@
 
 The page is made from ``templates/page.html`` with automatic escaping. It suits desktops, phones and
 print, and is light or dark as the reader prefers: tables that are too wide scroll by themselves,
-and panels of a chart wrap. A small script sorts tables; without it, all else works.
+and panels of a chart wrap. A small script sorts tables; without it, all else works. A content
+security policy allows this script and the style, and nothing to be loaded.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from heatgraph.report.charts import panel_svg
+from heatgraph.report.content_policy import content_policy
 from heatgraph.report.document import (
     Cell,
     Chart,
@@ -39,8 +41,19 @@ IMAGE_SIZES = {Scatter: "small", Points: "large"}
 
 def to_html(document: Document) -> str:
     """Write a document as HTML."""
-    template = _environment().get_template("page.html")
-    return template.render(document=document, mark=MARK, variables=css_variables())
+    from markupsafe import Markup
+
+    environment = _environment()
+    script, style = (environment.get_template(name).render() for name in ("sort.js", "style.css"))
+    style = css_variables() + style
+    return environment.get_template("page.html").render(
+        document=document,
+        mark=MARK,
+        policy=content_policy(script, style),
+        # Trusted: they come with the package.
+        script=Markup(script),
+        style=Markup(style),
+    )
 
 
 @cache
