@@ -17,7 +17,7 @@ await build({
   format: "iife",
   target: ["es2020", "chrome90", "firefox90", "safari15"],
   charset: "ascii",
-  legalComments: "inline",
+  banner: { js: "/* Includes fflate by Arjun Barrett, MIT licence: github.com/101arrowz/fflate */" },
   logLevel: "warning",
 });
 

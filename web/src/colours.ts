@@ -74,7 +74,10 @@ export function categories(data: Data, mode: Mode, theme: Theme): Category[] | n
     case "predicted":
       return named(data.values.classes, theme.classes);
     case "true":
-      return [...named(data.values.classes, theme.classes), { name: "no known label", colour: theme.errors[2] }];
+      return [
+        ...named(data.values.classes, theme.classes),
+        ...(data.codes.includes(NO_CLASS) ? [{ name: "no known label", colour: theme.errors[2] }] : []),
+      ];
     case "error":
       return named(["right", "wrong", "no label"], theme.errors);
     case "split":

@@ -67,6 +67,7 @@ def graph_layout(graph: Graph, steps: int = STEPS) -> Floats:
     positions = pack(start_positions(A, component), component)
     positions = relax(A, positions, steps)
     positions = pack(positions, component)
+    positions -= (positions.min(axis=0) + positions.max(axis=0)) / 2
     radius = float(np.linalg.norm(positions, axis=1).max(initial=0.0))
     return positions / radius if radius > 0 else positions
 
@@ -188,7 +189,7 @@ def pack(positions: Floats, component: npt.NDArray[Any]) -> Floats:
         fitting = max(1, int(np.searchsorted(np.cumsum(widths), 2 * np.pi)))
         ring, widths = others[:fitting], widths[:fitting]
         angles = np.cumsum(widths) - widths / 2
-        if len(others) > fitting or widths.sum() > np.pi:
+        if len(ring) > 2:
             angles *= 2 * np.pi / widths.sum()
         middle = max(middle, inner + radii[ring].max())
         centres[ring] = middle * np.stack([np.cos(angles), np.sin(angles)], axis=1)
