@@ -84,6 +84,7 @@ def run(monkeypatch, capfd):
         handlers = {number: signal.getsignal(number) for number in numbers}
         hook = sys.unraisablehook
         monkeypatch.setattr(sys, "argv", ["heatgraph", *map(str, arguments)])
+        monkeypatch.setattr("heatgraph.cli.entry_point.exit_now", sys.exit)
         try:
             with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
                 main()

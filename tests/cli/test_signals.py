@@ -90,6 +90,50 @@ heatgraph.cli.main()
     assert b"Traceback" not in errors
 
 
+# A minute of compiled code, during which Python raises nothing, and a handler at the end of Python.
+BUSY = """
+import atexit, hashlib, signal, sys
+import heatgraph.cli, heatgraph.cli.app
+from heatgraph._io.atomic_files import atomic_write
+from heatgraph._io.file_lock import FileLock
+from pathlib import Path
+atexit.register(print, "interpreter ends", flush=True)
+def run(*_, **__):
+    with FileLock(Path("folder/lock"), Path("result")), atomic_write("result") as file:
+        file.write(b"half")
+        print("ready", flush=True)
+        {wait}
+heatgraph.cli.app.app = run
+heatgraph.cli.main()
+"""
+
+
+@posix
+@pytest.mark.parametrize("wait", ["hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)", "input()"])
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [(signal.SIGINT, 130, b"stopped; no file was left incomplete."), (signal.SIGTERM, 143, b"")],
+)
+def test_a_signal_ends_a_command_that_is_busy_in_compiled_code(
+    tmp_path, number, code, message, wait
+):
+    """And no time is spent on freeing memory."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    arguments = [sys.executable, "-c", BUSY.format(wait=wait)]
+    with start_process(arguments, cwd=tmp_path, **pipes) as process:
+        process.stdout.readline()
+        process.send_signal(number)
+        try:
+            printed, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == code
+    assert message in errors
+    assert b"Traceback" not in errors
+    assert b"interpreter ends" not in printed
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_other_unraisable_errors_are_printed(monkeypatch):
     printed = []
     monkeypatch.setattr("sys.__unraisablehook__", printed.append)

@@ -30,6 +30,8 @@ _TEMPORARY_NAME = re.compile(re.escape(_PREFIX) + "[0-9a-f]{16}[.]part")
 # On Windows a file is closed, and with that unlocked, before it is renamed. Seconds since its last
 # change after which no writer can be between the two.
 _WINDOWS_RENAME_SECONDS = 600
+# Temporary files of this process.
+_open_files: set[Path] = set()
 
 
 @contextlib.contextmanager
@@ -49,6 +51,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path} is a folder or a device. Name a file.")
     _delete_abandoned_files(folder)
     file, temporary = _locked_temporary_file(folder)
+    _open_files.add(temporary)
     try:
         with file:
             yield file
@@ -63,7 +66,16 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+    finally:
+        _open_files.discard(temporary)
     _sync_folder(folder)
+
+
+def delete_open_files() -> None:
+    """Delete the temporary files of this process, which is about to end."""
+    for temporary in list(_open_files):
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def _locked_temporary_file(folder: Path) -> tuple[BinaryIO, Path]:

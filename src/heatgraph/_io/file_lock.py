@@ -194,6 +194,12 @@ def _owner(path: Path) -> str:
 _held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
+def release_all() -> None:
+    """Release the locks of this process, which is about to end."""
+    for lock in list(_held):
+        lock.release()
+
+
 def _close_all_in_child() -> None:
     for lock in list(_held):
         lock._close_in_child()

@@ -16,16 +16,19 @@ from heatgraph.cli.exit_codes import (
     WRONG_USE,
 )
 from heatgraph.cli.printable import printable
+from heatgraph.cli.watchdog import Watchdog, clean_up, exit_now
 
 # Bytes for the code, buffers and stacks of the libraries and their threads.
 LEAST_ADDRESS_SPACE = 3 << 30
 # Seconds until a signal that Python could not raise is sent again.
 RESEND_DELAY = 0.05
+STOPPED = "stopped; no file was left incomplete."
 
 
 def main() -> None:
     """Run a command and exit with its code."""
     code: Any = FAILED
+    watchdog = Watchdog(_end)
     try:
         # The default handler would end the process without removing temporary files.
         signal.signal(signal.SIGTERM, _exit_on_sigterm)
@@ -34,13 +37,15 @@ def main() -> None:
         _check_address_space()
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:
-        _print_error("stopped; no file was left incomplete.")
+        _print_error(STOPPED)
         code = INTERRUPTED
     except BrokenPipeError:
         code = CLOSED_PIPE
     except SystemExit as stop:
         # On a closed pipe, rich and typer exit with code 1.
         code = CLOSED_PIPE if isinstance(stop.__context__, BrokenPipeError) else stop.code
+    if watchdog.finish():
+        exit_now(code)
     # Nothing is left to clean up, so a signal may end the process at once.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -48,6 +53,14 @@ def main() -> None:
         # Otherwise Python would print an error when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _end(number: int) -> None:
+    """End the process at a signal that the main thread does not obey in time."""
+    clean_up()
+    if number == signal.SIGINT:
+        _print_error(STOPPED)
+    exit_now(INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 
 def _run(arguments: list[str]) -> int:

@@ -6,15 +6,12 @@ import signal
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from heatgraph._io.memory import require_memory
 from heatgraph.experiments.compare.measures import Job, measure
 from heatgraph.experiments.compare.subprocess_runs import (
     SubprocessRunError,
     _describe_exit_code,
-    _run_job,
     run_in_subprocess,
 )
 from heatgraph.learning.progress import FitProgress
@@ -73,31 +70,6 @@ def test_errors_in_the_subprocess_keep_their_message(data):
     bare = replace(data, graph=data.graph.with_features(None))
     with pytest.raises(SubprocessRunError, match="SIGNClassifier needs a graph with features"):
         run_in_subprocess(Job("sign", bare), silent)
-
-
-def raising(error):
-    """Receives no job but an error."""
-
-    def receive():
-        raise error
-
-    return receive
-
-
-@pytest.mark.parametrize(
-    ("receive", "message"),
-    [
-        (raising(MemoryError()), r"there was not enough memory\.$"),
-        (lambda: np.empty(1 << 50), "there was not enough memory. Unable to allocate 8.00 PiB"),
-        (lambda: require_memory("it", 1e18), "it needs .*, and this machine has"),
-        (lambda: int("x"), "ValueError: invalid literal"),
-        (raising(RuntimeError("can't allocate memory")), "not enough memory: RuntimeError: can't"),
-    ],
-)
-def test_exceptions_become_messages(receive, message):
-    kind, text = _run_job(receive, silent)
-    assert kind == "failed"
-    assert re.match(message, text)
 
 
 @pytest.mark.parametrize(
