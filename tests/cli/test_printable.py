@@ -82,6 +82,16 @@ def test_progress_shows_them_as_escapes(hostile, start, tmp_path):
 
 
 @posix
+def test_warnings_show_them_as_escapes(hostile, run, tmp_path):
+    content = (tmp_path / hostile[0]).read_bytes()
+    (tmp_path / "nodes.csv").write_bytes(content.replace(b'"a', b'"=a'))
+    settings = ("--T", "1", "--weight-decay", "1", "-o", f"p{BAD}.csv")
+    done = run("fit", "nodes.csv", hostile[1], *settings)
+    assert "warning: p\\x1b[2J" in done.err
+    assert is_harmless(done.err)
+
+
+@posix
 def test_reports_hold_names_as_text(hostile, run, tmp_path):
     nodes = (tmp_path / hostile[0]).rename(tmp_path / "<img src=x onerror=alert(1)>*.csv").name
     settings = ("--T", "1", "--weight-decay", "1")

@@ -72,7 +72,7 @@ class Reporter:
     def print(self, text: str = "", style: str | None = None) -> None:
         """Print a paragraph of the report, or a blank line."""
         if self.prints_text:
-            self.verbatim("\n".join(wrap(printable(text), self.width)), style)
+            self.verbatim("\n".join(wrap(text, self.width)), style)
 
     def verbatim(self, text: str, style: str | None = None) -> None:
         """Print lines of the report as they are."""
@@ -87,7 +87,6 @@ class Reporter:
         if title:
             self.print(title, "bold")
         ellipsis = "…" if self.prints_unicode else "..."
-        rows = [tuple(map(printable, row)) for row in rows]
         for line in table_lines(rows, self.width, numbers=numbers, ellipsis=ellipsis):
             self.verbatim(line)
 
