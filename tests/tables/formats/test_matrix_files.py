@@ -158,3 +158,12 @@ def test_the_memory_budget(tmp_path, name):
         dump_svmlight_file(X, np.ones(20), str(path))
     with pytest.raises(MemoryBudgetError, match="holds more than"):
         read(path, limit)
+
+
+def test_a_header_that_is_code_is_told_without_addresses(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((2, 2)))
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"False", b"f(1) "))
+    with pytest.raises(FileFormatError, match="a.npy is incomplete or damaged: ") as error:
+        read(tmp_path / "a.npy")
+    assert " at 0x" not in str(error.value)

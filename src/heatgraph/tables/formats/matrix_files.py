@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -78,6 +79,8 @@ def _read_npy(path: Path, limit: float) -> Any:
                 f"{path} holds Python objects. Reading them would run whatever code the file "
                 "names, so they are refused. Save it again as numbers."
             ) from error
+        # A header is Python code, of whose syntax tree NumPy prints the address.
+        reason = re.sub(r" ?on line \d+: <.*>$", "", reason)
         raise FileFormatError(
             f"{path} is incomplete or damaged: {reason}. Get it again."
         ) from error

@@ -7,7 +7,6 @@ size of the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ def read_parquet(path: Path, limit: float) -> InputTable:
             if _least_bytes(file) > limit:
                 raise too_large(path, limit)
             schema = file.schema_arrow
-            for batch in file.iter_batches(_batch_rows(file.metadata, limit)):
+            for batch in file.iter_batches(_batch_rows(file, limit)):
                 batches.append(batch)
                 size += batch.nbytes
                 if size > limit:
@@ -59,35 +58,38 @@ def read_parquet(path: Path, limit: float) -> InputTable:
     return table
 
 
-def _chunks(metadata: Any) -> Iterator[list[Any]]:
-    """The column chunks of each row group."""
-    for at in range(metadata.num_row_groups):
-        group = metadata.row_group(at)
-        yield [group.column(column) for column in range(group.num_columns)]
+def _row_groups(file: Any) -> list[Any]:
+    return [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
 
 
 def _least_bytes(file: Any) -> float:
     """Memory for decoding, without the characters of texts: that is what run lengths expand to."""
-    needed = 0.0
-    for chunks in _chunks(file.metadata):
-        for at, chunk in enumerate(chunks):
-            width = _WIDTHS.get(chunk.physical_type, _WIDEST_NUMBER)
-            if file.schema.column(at).max_repetition_level:
-                width = 2 * width + _LEVELS
-            needed += chunk.num_values * width
+    groups = _row_groups(file)
+    num_rows = sum(group.num_rows for group in groups)
+    needed, leaves_of_lists = 0.0, {}
+    for at in range(file.metadata.num_columns):
+        leaf = file.schema.column(at)
+        width = _WIDTHS.get(leaf.physical_type, _WIDEST_NUMBER)
+        if leaf.max_repetition_level:
+            leaves_of_lists[at] = 2 * width + _LEVELS
+        else:
+            needed += num_rows * width
+    if leaves_of_lists:
+        # Raises an error if what follows would: there, Arrow ends the process with damaged files.
+        names = {file.schema.column(at).path.split(".")[0] for at in leaves_of_lists}
+        file.scan_contents(sorted(names))
+    for group in groups:
+        needed += sum(group.column(at).num_values * leaves_of_lists[at] for at in leaves_of_lists)
     return needed
 
 
-def _batch_rows(metadata: Any, limit: float) -> int:
+def _batch_rows(file: Any, limit: float) -> int:
     """Rows of a batch that takes a share of the limit, if all have the longest text of a column.
 
     That may be all of the column's uncompressed bytes, once in a dictionary.
     """
-    longest = max(
-        (
-            sum(c.total_uncompressed_size for c in chunks if c.physical_type == "BYTE_ARRAY")
-            for chunks in _chunks(metadata)
-        ),
-        default=0,
-    )
+    leaves = [file.schema.column(at) for at in range(file.metadata.num_columns)]
+    if not any(leaf.physical_type == "BYTE_ARRAY" for leaf in leaves):
+        return MAX_BATCH_ROWS
+    longest = max((group.total_byte_size for group in _row_groups(file)), default=0)
     return int(min(max(BATCH_SHARE * limit / max(longest, 1), 1), MAX_BATCH_ROWS))
