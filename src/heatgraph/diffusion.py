@@ -237,7 +237,8 @@ def plan(
         graph, scheme, self_loops, rows, method, tol, dtype, memory_budget, n_threads,
         reorder, out, cluster,
     )  # fmt: skip
-    return _Runner(task, cluster, memory_budget, None).plan()
+    path = Path(out) if isinstance(out, str | Path) else None
+    return _Runner(task, cluster, memory_budget, None).plan(path)
 
 
 @dataclass(frozen=True)
@@ -249,12 +250,13 @@ class _Runner:
     memory_budget: int | float | str | None
     progress: Progress | None
 
-    def plan(self) -> Plan:
+    def plan(self, path: Path | None) -> Plan:
+        """The plan; on a cluster, that of an unfinished run to the same path if there is one."""
         if self.cluster is None:
             return self.task.plan
         from heatgraph.cluster._run import plan_with_cluster
 
-        return plan_with_cluster(self.task, as_cluster(self.cluster), self._worker_budget)
+        return plan_with_cluster(self.task, as_cluster(self.cluster), self._worker_budget, path)
 
     def in_memory(self, out: Array) -> Array:
         """Fill an array (M, R, d)."""

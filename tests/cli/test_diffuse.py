@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from terminals import Terminal
 
 import heatgraph as hg
 from heatgraph._engine.checkpoint import Checkpoint
+from heatgraph._io.formatting import format_bytes
 
 TABLES = ("nodes.csv", "edges.csv")
 
@@ -193,3 +195,66 @@ def test_too_little_memory_is_refused(graph_file, run):
 def test_t_of_zero_copies_the_features(folder, run):
     assert run("diffuse", *TABLES, "--T", "0", "-o", "x_t.npy").code == 0
     np.testing.assert_allclose(np.load("x_t.npy"), read_graph().features, rtol=1e-6)
+
+
+@pytest.fixture
+def scheduler(client):
+    """The address of a scheduler with two workers."""
+    return client.scheduler.address
+
+
+@pytest.mark.parametrize("mode", ["columns", "blocks"])
+def test_a_cluster_has_the_same_bits(folder, run, scheduler, mode):
+    done = run("diffuse", *TABLES, "--T", "2", "-o", "x_t.npy", "--cluster", scheduler,
+               "--cluster-mode", mode)  # fmt: skip
+    assert done.code == 0, done.err
+    np.testing.assert_array_equal(np.load("x_t.npy"), hg.diffuse(read_graph(), T=2.0))
+    assert f"mode {mode} on 2 workers of 1 threads" in done.words
+
+
+def test_the_plan_on_a_cluster(folder, run, scheduler, client):
+    arguments = ("diffuse", *TABLES, "--T", "2", "--plan", "--cluster", scheduler)
+    expected = hg.plan(read_graph(), T=2.0, cluster=client, out="x_t.npy")
+    found = json.loads(run(*arguments, "--json").out)["plan"]
+    for name in ("mode", "workers", "blocks", "memory", "worker_limit", "wire_bytes"):
+        assert found[name] == getattr(expected, name)
+    assert f"per worker, with mapped files; the limit is {format_bytes(expected.worker_limit)}" in (
+        run(*arguments).words
+    )
+
+
+@pytest.mark.parametrize("mode", ["columns", "blocks"])
+def test_an_unfinished_run_on_a_cluster_is_resumed(
+    graph_file, run, scheduler, client, monkeypatch, mode
+):
+    path, graph, _ = graph_file
+    wide = np.random.default_rng(0).normal(size=(100, 40))
+    graph.with_features(wide).save(path)
+    arguments = ("diffuse", path, "--T", "2", "-o", "x_t.npy", "--cluster", scheduler,
+                 "--cluster-mode", mode, "--memory", "25000")  # fmt: skip
+    with monkeypatch.context() as patch:
+
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(Checkpoint, "finish", fail)
+        assert_error(run(*arguments), "No space left on device")
+    one = min((path.parent / "x_t.npy.unfinished").glob("*.safetensors"))
+    one.unlink()
+    done = run(*arguments, "--json")
+    diffused = json.loads(done.out)["diffused"]
+    assert diffused["panels_resumed"] == diffused["panels"] - 1 > 0
+    np.testing.assert_array_equal(np.load("x_t.npy"), hg.diffuse(hg.Graph.load(path), T=2.0))
+
+
+def test_a_cluster_without_its_extra_is_refused_before_tables_are_read(folder, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    (folder / "nodes.csv").write_text("not a table", encoding="utf-8")
+    done = run("diffuse", *TABLES, "--T", "2", "-o", "x_t.npy", "--cluster", "local:2")
+    assert_error(done, "pip install 'heatgraph[cluster]'")
+
+
+def test_a_cluster_mode_needs_a_cluster(folder, run):
+    done = run("diffuse", *TABLES, "--T", "2", "-o", "x_t.npy", "--cluster-mode", "blocks")
+    assert done.code == 2
+    assert "--cluster-mode needs --cluster" in done.err

@@ -222,10 +222,16 @@ def has_panel(folder: Path, panel: slice, fingerprint: str, block: int | None = 
     return bool(content.get("fingerprint") == fingerprint)
 
 
-def count_finished(path: str | Path, panels: Sequence[slice]) -> int:
-    """Panels that an unfinished run left on disk; `Checkpoint` decides whether they are usable."""
+def count_finished(path: str | Path, panels: Sequence[slice], blocks: int | None = None) -> int:
+    """Panels that an unfinished run left on disk; `Checkpoint` decides whether they are usable.
+
+    `blocks` is the number of files of a panel whose rows were cut into blocks.
+    """
     folder = checkpoint_folder(Path(path))
-    return sum((folder / _file_name(panel)).exists() for panel in panels)
+    parts: Sequence[int | None] = [None] if blocks is None else range(blocks)
+    return sum(
+        all((folder / _file_name(panel, part)).exists() for part in parts) for panel in panels
+    )
 
 
 def checkpoint_folder(path: Path) -> Path:

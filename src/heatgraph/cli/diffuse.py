@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from heatgraph._engine.plan import Plan
+    from heatgraph.cli.graph_argument import GraphArgument
     from heatgraph.graph import Graph
     from heatgraph.schemes import Scheme
     from heatgraph.tables.from_tables import ReadResult
+    from heatgraph.tables.options import TableOptions
 
 _DIFFUSION = "Diffusion"
 
@@ -79,6 +81,8 @@ def diffuse(
         bool,
         typer.Option("--plan", help="Print what it would take, and stop before the diffusion."),
     ] = False,
+    cluster: options.ClusterAddress = None,
+    cluster_mode: options.ClusterMode = "auto",
     columns: options.ColumnOptions,
     labels: options.LabelOptions,
     resources: options.ResourceOptions,
@@ -89,8 +93,8 @@ def diffuse(
     Features are not scaled. After a kill, the same command resumes with the panels on disk.
     """
     reporter = Reporter(output_options)
+    from heatgraph.cluster._connection import open_cluster
     from heatgraph.diffusion import check_engine
-    from heatgraph.diffusion import plan as make_plan
     from heatgraph.schemes import scheme_from
     from heatgraph.tables.formats.file_errors import missing_file
     from heatgraph.tables.writing import table_format
@@ -101,6 +105,8 @@ def diffuse(
         raise typer.BadParameter("--output is missing. Name a file such as x_t.npy.")
     if output is not None and output.suffix != ".npy":
         raise typer.BadParameter(f"--output is a NumPy file, such as x_t.npy. Got '{output}'.")
+    if cluster is None and cluster_mode != "auto":
+        raise typer.BadParameter("--cluster-mode needs --cluster, the cluster to diffuse on.")
     if ids is not None:
         table_format(ids)
     inputs = [*source.files, *columns.feature_parts, rows]
@@ -115,7 +121,28 @@ def diffuse(
         "dtype": dtype,
         "out": output or Path("x_t.npy"),
     } | resources.parameters()
-    table_options = columns.table_options(resources.memory, **vars(labels), task="auto")
+    # `--memory` may be that of a worker, which does not read tables.
+    table_memory = resources.memory if cluster is None else None
+    table_options = columns.table_options(table_memory, **vars(labels), task="auto")
+    with open_cluster(cluster, cluster_mode) as arguments["cluster"]:
+        report = _diffuse_source(reporter, source, table_options, rows, arguments, plan_only, ids)
+    report |= {"warnings": reporter.warnings, "seconds": reporter.seconds}
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json(report)
+
+
+def _diffuse_source(
+    reporter: Reporter,
+    source: GraphArgument,
+    table_options: TableOptions,
+    rows: Path | None,
+    arguments: dict[str, Any],
+    plan_only: bool,
+    ids: Path | None,
+) -> dict[str, Any]:
+    """Read the graph, plan and, unless told otherwise, diffuse; returns the JSON report."""
+    from heatgraph.diffusion import plan as make_plan
+
     result, summary = read_and_report(
         reporter, source, table_options, without_features="X_T is the kernel, nodes by nodes"
     )
@@ -127,9 +154,7 @@ def diffuse(
     reporter.table(_plan_rows(plan), f"Plan: {arguments['scheme']}")
     if not plan_only:
         report |= _run(reporter, result, plan, arguments, ids)
-    report |= {"warnings": reporter.warnings, "seconds": reporter.seconds}
-    reporter.print(f"Done in {reporter.seconds:.1f} s")
-    reporter.json(report)
+    return report
 
 
 def _run(
@@ -141,10 +166,14 @@ def _run(
 ) -> dict[str, Any]:
     """Diffuse, write both files, and report; returns what goes into the JSON report."""
     from heatgraph._engine.checkpoint import count_finished
+    from heatgraph.cluster import ClusterPlan
     from heatgraph.diffusion import diffuse as diffuse_graph
 
     graph, output = result.dataset.graph, arguments["out"]
-    resumed = count_finished(output, plan.panels)
+    blocks = None
+    if isinstance(plan, ClusterPlan) and plan.mode == "blocks":
+        blocks = plan.blocks
+    resumed = count_finished(output, plan.panels, blocks)
     if resumed:
         reporter.print(f"Resuming: {resumed:,} of {len(plan.panels):,} panels are there.")
     before = reporter.seconds
@@ -191,7 +220,7 @@ def _describe(done: int, total: int, plan: Plan, seconds: float) -> str:
         f"diffusing: {resumed + done // plan.products:,} of {len(plan.panels):,} panels, {done:,} "
         f"of {total:,} products"
     )
-    if seconds >= LEAST_TIMED:
+    if done and seconds >= LEAST_TIMED:
         rate = done / seconds
         left = format_seconds(round((total - done) / rate) or 1)
         text += f", {format_number(rate, digits=2)} a second, about {left} left"
@@ -199,12 +228,14 @@ def _describe(done: int, total: int, plan: Plan, seconds: float) -> str:
 
 
 def _plan_rows(plan: Plan) -> list[tuple[str, ...]]:
+    from heatgraph.cluster import ClusterPlan
+
     how = "literal steps"
     if plan.degree is not None:
         how = f"Chebyshev degree {plan.degree}, error at most {plan.error_bound:.1e}"
     side = "features" if plan.side == "features" else "rows of the result"
     seconds = format_seconds(max(plan.seconds, 0.001), digits=2)
-    return [
+    rows: list[tuple[str, ...]] = [
         ("products", f"{plan.products:,}", how),
         (
             "panels",
@@ -212,8 +243,24 @@ def _plan_rows(plan: Plan) -> list[tuple[str, ...]]:
             f"of {plan.panel_width:,} columns; {plan.columns:,} columns, one for each of the "
             f"{side}",
         ),
-        ("memory", format_bytes(plan.memory), "beside the graph and its features"),
-        ("time", seconds, f"estimated, with {plan.threads} threads"),
+    ]
+    if not isinstance(plan, ClusterPlan):
+        return [
+            *rows,
+            ("memory", format_bytes(plan.memory), "beside the graph and its features"),
+            ("time", seconds, f"estimated, with {plan.threads} threads"),
+        ]
+    cut = f", one panel at a time in {plan.blocks} blocks of rows" if plan.mode == "blocks" else ""
+    return [
+        ("mode", plan.mode, f"on {plan.workers} workers of {plan.threads} threads{cut}"),
+        *rows,
+        (
+            "memory",
+            format_bytes(plan.memory),
+            f"per worker, with mapped files; the limit is {format_bytes(plan.worker_limit)}",
+        ),
+        ("network", format_bytes(plan.wire_bytes), "sent between client, scheduler and workers"),
+        ("time", seconds, "estimated"),
     ]
 
 

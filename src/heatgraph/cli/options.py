@@ -270,6 +270,25 @@ Memory = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        help="Diffuse on a Dask cluster: the address of its scheduler, or N processes of this "
+        "machine. --memory is then that of a worker.",
+        rich_help_panel=MACHINE,
+    ),
+]
+ClusterMode = Annotated[
+    Any,
+    typer.Option(
+        "--cluster-mode",
+        help="Workers diffuse panels of columns, or blocks of rows of graphs that none can hold.",
+        rich_help_panel=MACHINE,
+        **choice(("auto", "columns", "blocks")),
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -91,6 +91,17 @@ def connect(cluster: Cluster) -> Iterator[Any]:
                 f"'dask worker {client.scheduler.address}'."
             )
         yield client
+
+
+@contextlib.contextmanager
+def open_cluster(address: str | None, mode: Mode = "auto") -> Iterator[Cluster | None]:
+    """Connect once for any number of diffusions; None gives None, which is this process."""
+    if address is None:
+        yield None
+        return
+    cluster = Cluster(address, mode)
+    with connect(cluster) as client:
+        yield replace(cluster, client=client)
 
 
 def _open_client(distributed: Any, address: str, stack: contextlib.ExitStack) -> Any:

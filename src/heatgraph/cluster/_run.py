@@ -37,22 +37,24 @@ Array = npt.NDArray[Any]
 INPUTS, CUT = "inputs", "cut.json"
 
 
-def plan_with_cluster(task: DiffusionTask, cluster: Cluster, budget: float) -> ClusterPlan:
-    """The plan of a diffusion on a cluster, which is asked for its workers."""
+def plan_with_cluster(
+    task: DiffusionTask, cluster: Cluster, budget: float, path: Path | None
+) -> ClusterPlan:
+    """The plan of a diffusion on a cluster, to memory or to a file, without computing anything."""
     with connect(cluster) as client:
-        workers = examine_workers(client, scratch_folder(task, cluster))
-        return plan_on_cluster(task.request, task.plan, cluster, workers, budget)
+        if path is None:
+            workers = examine_workers(client, scratch_folder(task, cluster))
+            return plan_on_cluster(task.request, task.plan, cluster, workers, budget)
+        return _plan_to_file(task, cluster, client, budget, path.absolute())
 
 
 def run_to_file(
     task: DiffusionTask, cluster: Cluster, budget: float, path: Path, progress: Progress | None
 ) -> Array:
     """Write a file, resuming an unfinished run, and return its memory map (M, R, d)."""
+    path = path.absolute()  # workers have other working directories
     with connect(cluster) as client:
-        workers = examine_workers(client, path.parent)
-        cluster_plan = _resumed_plan(task, path, workers, budget)
-        if cluster_plan is None:
-            cluster_plan = plan_on_cluster(task.request, task.plan, cluster, workers, budget)
+        cluster_plan = _plan_to_file(task, cluster, client, budget, path)
         task = replace(task, plan=cluster_plan)
         row_cut, cuts = None, [0, task.graph.num_nodes]
         if cluster_plan.mode == "blocks":
@@ -103,14 +105,13 @@ def _compute(
 ) -> None:
     """Compute the missing panels of a checkpoint."""
     inputs = publish_inputs(task, folder, checkpoint.fingerprint[:16], plan.mode == "blocks")
-    total = plan.products * len(checkpoint.panels)
     missing = checkpoint.missing
-    done = total - plan.products * len(missing)
+    done, total = 0, plan.products * len(missing)
 
     def report(products: int) -> None:
         nonlocal done
         done += products
-        if progress is not None:
+        if progress is not None and total:
             progress(done, total)
 
     def explain() -> str:
@@ -213,6 +214,17 @@ def _write_cut(folder: Path, task: DiffusionTask, plan: ClusterPlan) -> None:
     }
     with atomic_write(folder / CUT) as file:
         file.write(json.dumps(cut).encode())
+
+
+def _plan_to_file(
+    task: DiffusionTask, cluster: Cluster, client: Any, budget: float, path: Path
+) -> ClusterPlan:
+    """The plan of an unfinished run to the same file, or else a new one."""
+    workers = examine_workers(client, path.parent)
+    resumed = _resumed_plan(task, path, workers, budget)
+    if resumed is not None:
+        return resumed
+    return plan_on_cluster(task.request, task.plan, cluster, workers, budget)
 
 
 def _resumed_plan(
