@@ -313,9 +313,8 @@ def _prepare(
         check_path(out, graph.features)
     if reorder is not None and not isinstance(reorder, bool | np.bool_):
         raise InputError(f"reorder must be True, False or None. Got {short_repr(reorder)}.")
-    dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads)
+    dtype, budget, threads = check_engine(tol, dtype, memory_budget, n_threads, cluster)
     if cluster is not None:
-        as_cluster(cluster)
         if reorder is None and permutation_bytes(GraphSizes.from_graph(graph)) > memory_limit():
             reorder = False
         budget = math.inf  # `memory_budget` is that of a worker
@@ -350,13 +349,15 @@ def _prepare(
 
 
 def check_engine(
-    tol: Any, dtype: Any, memory_budget: Any, n_threads: Any
+    tol: Any, dtype: Any, memory_budget: Any, n_threads: Any, cluster: Any = None
 ) -> tuple[np.dtype[Any], float, int]:
     """Check the engine's arguments; return the precision, the budget in bytes and the threads."""
     if not isinstance(tol, numbers.Real) or not TIGHTEST_TOLERANCE <= float(tol) < 1:
         raise InputError(
             f"tol must be a number in [{TIGHTEST_TOLERANCE:g}, 1). Got {short_repr(tol)}."
         )
+    if cluster is not None:
+        as_cluster(cluster)
     return working_dtype(dtype), memory_budget_bytes(memory_budget), thread_count(n_threads)
 
 

@@ -18,6 +18,7 @@ from heatgraph._io.notebook_html import html_table, html_view
 from heatgraph.diffusion import diffuse
 from heatgraph.errors import FeatureNamesWarning, InputError, ShiftWarning, warn
 from heatgraph.graph import Graph, check_graph
+from heatgraph.learning._cluster_parameter import ClusterParameter
 from heatgraph.learning._node_estimator import NodeEstimator
 from heatgraph.learning._search_space import SearchSpace, Setting
 from heatgraph.learning._training import nodes_digest
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-class DiffusionModel(NodeEstimator):
+class DiffusionModel(ClusterParameter, NodeEstimator):
     """Base of estimators with the parameters of a diffusion and, once fitted, a setting of them."""
 
     tol: float
@@ -105,6 +106,7 @@ class DiffusionModel(NodeEstimator):
             "dtype": self.dtype,
             "n_threads": self.n_threads,
             "memory_budget": self.memory_budget,
+            "cluster": self.cluster,
         }
 
     def _check_nodes(self, graph: Graph, num_nodes: int, how: str, remedy: str = "") -> None:

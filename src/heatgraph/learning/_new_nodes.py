@@ -120,7 +120,7 @@ class NewNodeScorer:
         )
         new = np.arange(graph.num_nodes, grown.num_nodes)
         options = {"scheme": self.scheme, "self_loops": self.self_loops, **self.engine}
-        planned = plan(grown, rows=new, **options)
+        planned = plan(grown, rows=new, **options | {"cluster": None})
         product = product_work(grown.num_nodes, len(grown.indices))
         work, full = (planned.products * many * product for many in (planned.columns, len(coef)))
         return diffuse(grown, rows=new, **options), NewNodesReport(

@@ -111,8 +111,18 @@ def model_file_errors(path: str | Path) -> Iterator[None]:
         raise FileFormatError(f"{path} does not hold a valid model: {error!r}.") from error
 
 
+def result_parameters(model: Any) -> dict[str, Any]:
+    """Parameters of an estimator that results depend on, as JSON values: all but the cluster."""
+    return {
+        name: to_json_value(value)
+        for name, value in model.get_params(deep=False).items()
+        if name != "cluster"
+    }
+
+
 def serialize_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Constructor arguments of an estimator as JSON values."""
+    """Constructor arguments of an estimator as JSON values, without those of this session."""
+    parameters = {name: value for name, value in parameters.items() if name != "cluster"}
     if not isinstance(parameters["random_state"], int | np.integer | None):
         # The state of a generator is of no use to a fitted model.
         parameters = parameters | {"random_state": None}

@@ -125,6 +125,9 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         What settings and extensions are chosen by on held-out nodes. With balanced accuracy and
         macro-F1, which count rare classes as much as common ones, "auto" extensions do not include
         class offsets either. To predict rare classes more often, set `class_weight` too.
+    cluster : distributed.Client, str or Cluster, optional
+        A Dask cluster for diffusions that take long, with the same bits, as in `heatgraph.diffuse`.
+        `memory_budget` is then also that of a worker. It is not saved with a model.
 
     Attributes
     ----------
@@ -227,6 +230,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         final_fit: Literal["train", "train+val"] = "train",
         class_weight: Any = None,
         scoring: str = "accuracy",
+        cluster: Any = None,
     ) -> None:
         self.T = T
         self.K = K
@@ -247,6 +251,7 @@ class DGCClassifier(DiffusionModel, NodeClassifier):
         self.final_fit = final_fit
         self.class_weight = class_weight
         self.scoring = scoring
+        self.cluster = cluster
 
     def fit(
         self,

@@ -71,6 +71,9 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         Predictions do not change.
     dtype : {"float32", "float64"}
         Precision of the diffusion and of the weights.
+    cluster : distributed.Client, str or Cluster, optional
+        A Dask cluster for diffusions that take long, with the same bits, as in `heatgraph.diffuse`.
+        `memory_budget` is then also that of a worker. It is not saved with a model.
 
     Attributes
     ----------
@@ -132,6 +135,7 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         memory_budget: int | float | str | None = None,
         calibrate: bool = True,
         dtype: Any = "float32",
+        cluster: Any = None,
     ) -> None:
         self.T = T
         self.K = K
@@ -145,6 +149,7 @@ class DGCMultilabelClassifier(ClassifierMixin, TargetModel):
         self.memory_budget = memory_budget
         self.calibrate = calibrate
         self.dtype = dtype
+        self.cluster = cluster
 
     def fit(
         self,

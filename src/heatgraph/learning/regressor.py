@@ -67,6 +67,9 @@ class DGCRegressor(RegressorMixin, TargetModel):
         Bytes, or a string such as "4GB", for a diffusion.
     dtype : {"float32", "float64"}
         Precision of the diffusion and of the weights.
+    cluster : distributed.Client, str or Cluster, optional
+        A Dask cluster for diffusions that take long, with the same bits, as in `heatgraph.diffuse`.
+        `memory_budget` is then also that of a worker. It is not saved with a model.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class DGCRegressor(RegressorMixin, TargetModel):
         n_threads: int | None = None,
         memory_budget: int | float | str | None = None,
         dtype: Any = "float32",
+        cluster: Any = None,
     ) -> None:
         self.T = T
         self.K = K
@@ -130,6 +134,7 @@ class DGCRegressor(RegressorMixin, TargetModel):
         self.n_threads = n_threads
         self.memory_budget = memory_budget
         self.dtype = dtype
+        self.cluster = cluster
 
     def fit(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,18 +19,19 @@ from heatgraph._arguments import working_dtype
 from heatgraph.diffusion import diffuse
 from heatgraph.errors import InputError
 from heatgraph.graph import Graph, check_graph, node_indices
+from heatgraph.learning._cluster_parameter import ClusterParameter
 from heatgraph.learning.scaling import Scaling, check_scaling
 from heatgraph.schemes import scheme_from
 
 Array = npt.NDArray[Any]
 
 
-class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterParameter):
     """Turn nodes of a graph into their diffused features.
 
     Parameters
     ----------
-    T, K, scheme, self_loops, tol, dtype, n_threads, memory_budget
+    T, K, scheme, self_loops, tol, dtype, n_threads, memory_budget, cluster
         As in `heatgraph.diffuse`.
     feature_scaling : {"none", "auto", "rows", "sqrt", "idf", "idf-sqrt", "standard"}
         Preprocessing of features before they diffuse, fitted to the nodes given to `fit`.
@@ -64,6 +65,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         n_threads: int | None = None,
         memory_budget: int | float | str | None = None,
         graph: Graph | None = None,
+        cluster: Any = None,
     ) -> None:
         self.T = T
         self.K = K
@@ -75,6 +77,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_threads = n_threads
         self.memory_budget = memory_budget
         self.graph = graph
+        self.cluster = cluster
 
     def fit(self, X: Any, y: Any = None) -> GraphDiffusion:
         """Fit the feature scaling.
@@ -118,6 +121,7 @@ class GraphDiffusion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             dtype=self.dtype,
             n_threads=self.n_threads,
             memory_budget=self.memory_budget,
+            cluster=self.cluster,
         )
 
     def __sklearn_tags__(self) -> Tags:

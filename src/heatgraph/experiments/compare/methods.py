@@ -22,7 +22,7 @@ from heatgraph.baselines.label_propagation import LabelPropagation
 from heatgraph.baselines.schemes import features_alone, personalized_pagerank, sgc
 from heatgraph.baselines.stacked import PairNormClassifier, SIGNClassifier
 from heatgraph.errors import InputError
-from heatgraph.learning._serialization import to_json_value
+from heatgraph.learning._serialization import result_parameters
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.tables.columns import did_you_mean
 
@@ -168,7 +168,7 @@ def method_settings(name: str, dataset: str) -> dict[str, Any]:
     if name in NETWORK_METHODS:
         return asdict(recipe_for(name.removesuffix("-pyg"), dataset))
     model = METHODS[name].make(dataset)
-    settings = {key: to_json_value(value) for key, value in model.get_params(deep=False).items()}
+    settings = result_parameters(model)
     if isinstance(model, TunedGNNClassifier):
         settings["recipes"] = [asdict(recipe) for recipe in model.recipes()]
     return settings

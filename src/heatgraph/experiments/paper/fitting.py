@@ -12,7 +12,7 @@ from heatgraph.experiments.paper.experiment import DatasetCache
 from heatgraph.experiments.paper.settings import AUTHORS
 from heatgraph.experiments.results import Records, Trial
 from heatgraph.graph import Graph
-from heatgraph.learning._serialization import to_json_value
+from heatgraph.learning._serialization import result_parameters, to_json_value
 from heatgraph.learning.classifier import DGCClassifier
 from heatgraph.learning.scaling import Scaling
 from heatgraph.report.document import Series
@@ -40,7 +40,7 @@ def evaluate(model: Any, data: Dataset) -> dict[str, Any]:
 
 def estimator_parameters(model: Any) -> dict[str, Any]:
     """An estimator's parameters as JSON values, for the details of a trial."""
-    return {name: to_json_value(value) for name, value in model.get_params(deep=False).items()}
+    return result_parameters(model)
 
 
 def fit_trial(
