@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from heatgraph._engine.plan import Plan
-    from heatgraph.cli.graph_argument import GraphArgument
     from heatgraph.graph import Graph
     from heatgraph.schemes import Scheme
     from heatgraph.tables.from_tables import ReadResult
-    from heatgraph.tables.options import TableOptions
 
 _DIFFUSION = "Diffusion"
 
 
 @options.expand_groups
 def diffuse(
+    context: typer.Context,
     graph_or_nodes: options.GraphOrNodes,
     edges: options.Edges = None,
     data_folder: options.Data = None,
@@ -95,6 +94,7 @@ def diffuse(
     reporter = Reporter(output_options)
     from heatgraph.cluster._connection import open_cluster
     from heatgraph.diffusion import check_engine
+    from heatgraph.diffusion import plan as make_plan
     from heatgraph.schemes import scheme_from
     from heatgraph.tables.formats.file_errors import missing_file
     from heatgraph.tables.writing import table_format
@@ -124,25 +124,7 @@ def diffuse(
     # `--memory` may be that of a worker, which does not read tables.
     table_memory = resources.memory if cluster is None else None
     table_options = columns.table_options(table_memory, **vars(labels), task="auto")
-    with open_cluster(cluster, cluster_mode) as arguments["cluster"]:
-        report = _diffuse_source(reporter, source, table_options, rows, arguments, plan_only, ids)
-    report |= {"warnings": reporter.warnings, "seconds": reporter.seconds}
-    reporter.print(f"Done in {reporter.seconds:.1f} s")
-    reporter.json(report)
-
-
-def _diffuse_source(
-    reporter: Reporter,
-    source: GraphArgument,
-    table_options: TableOptions,
-    rows: Path | None,
-    arguments: dict[str, Any],
-    plan_only: bool,
-    ids: Path | None,
-) -> dict[str, Any]:
-    """Read the graph, plan and, unless told otherwise, diffuse; returns the JSON report."""
-    from heatgraph.diffusion import plan as make_plan
-
+    arguments["cluster"] = context.with_resource(open_cluster(cluster, cluster_mode))
     result, summary = read_and_report(
         reporter, source, table_options, without_features="X_T is the kernel, nodes by nodes"
     )
@@ -154,7 +136,9 @@ def _diffuse_source(
     reporter.table(_plan_rows(plan), f"Plan: {arguments['scheme']}")
     if not plan_only:
         report |= _run(reporter, result, plan, arguments, ids)
-    return report
+    report |= {"warnings": reporter.warnings, "seconds": reporter.seconds}
+    reporter.print(f"Done in {reporter.seconds:.1f} s")
+    reporter.json(report)
 
 
 def _run(

@@ -21,6 +21,7 @@ from heatgraph.cli.reporter import Reporter
 
 @options.expand_groups
 def fit(
+    context: typer.Context,
     graph_or_nodes: options.GraphOrNodes,
     edges: options.Edges = None,
     model: Annotated[
@@ -62,6 +63,7 @@ def fit(
     data_folder: options.Data = None,
     task: options.Task = None,
     strict: options.Strict = False,
+    cluster: options.ClusterAddress = None,
     *,
     columns: options.ColumnOptions,
     labels: options.LabelOptions,
@@ -76,6 +78,7 @@ def fit(
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(predictions))
     from heatgraph._io.formatting import format_bytes
+    from heatgraph.cluster._connection import open_cluster
     from heatgraph.report.report_names import check_report_name
     from heatgraph.report.summary import fit_summary, neighbours_summary
     from heatgraph.tables.writing import table_format
@@ -98,6 +101,7 @@ def fit(
     if explain_top is not None and predictions is None:
         raise typer.BadParameter("--explain-top adds columns to a table: give --predictions too.")
     parameters = settings.parameters() | resources.parameters()
+    parameters["cluster"] = context.with_resource(open_cluster(cluster))
     table_options = columns.table_options(resources.memory, **vars(labels), task=task or "auto")
     result, summary = read_labelled(reporter, graph, table_options)
     if result.dataset.task != "classification":

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 @options.expand_groups
 def predict(
+    context: typer.Context,
     model: options.Model,
     graph_or_nodes: options.GraphOrNodes,
     edges: options.Edges = None,
@@ -50,6 +51,7 @@ def predict(
     rescale_features: options.RescaleFeatures = False,
     explain_top: options.ExplainTop = None,
     spreadsheet_safe: options.SpreadsheetSafe = False,
+    cluster: options.ClusterAddress = None,
     columns: options.ColumnOptions,
     resources: options.ResourceOptions,
     output_options: options.OutputOptions,
@@ -59,6 +61,7 @@ def predict(
     The graph may differ from the one the model was fitted on: features are found by name.
     """
     reporter = Reporter(output_options, stdout_taken=is_stdout(output))
+    from heatgraph.cluster._connection import open_cluster
     from heatgraph.learning.model_files import load, task_of
     from heatgraph.report.target_summary import interval_half_width
     from heatgraph.tables.target_predictions import target_predictions
@@ -90,9 +93,10 @@ def predict(
             f"--new labels new nodes by a model of classes, and this one is of {task}. Leave it "
             "out, and give tables of all nodes and edges."
         )
-    if new:
-        if edges is None:
-            raise typer.BadParameter("--new needs two tables: NODES EDGES.")
+    if new and edges is None:
+        raise typer.BadParameter("--new needs two tables: NODES EDGES.")
+    classifier.set_params(cluster=context.with_resource(open_cluster(cluster)))
+    if new and edges is not None:
         table, summary = _label_new(
             reporter, classifier, model, Path(graph_or_nodes), edges, table_options
         )
