@@ -34,6 +34,14 @@ def test_a_fitted_model_converts_to_values_and_back():
     np.testing.assert_array_equal(again.predict_proba(GRAPH), clf.predict_proba())
 
 
+def test_a_search_of_an_earlier_version_has_no_standard_errors():
+    clf = DGCClassifier(T=[1.0, 2.0], weight_decay=1e-3, extensions=None).fit(GRAPH, LABELS, TRAIN)
+    content, tensors = serialize_model(to_fitted_model(clf))
+    del content["search"]["standard_error"]
+    search = deserialize_model(content, tensors).search
+    assert search == [record | {"standard_error": 0.0} for record in clf.search_]
+
+
 @pytest.mark.parametrize("kind", ["words", "dense", None])
 @pytest.mark.parametrize("names", [[3, 7, 12], ["x", "yy", "zß"], [3, 7, "x"], [0.0, 1.0, 5.0]])
 def test_a_saved_model_predicts_the_same_bits(tmp_path, kind, names):

@@ -35,7 +35,8 @@ Array = npt.NDArray[Any]
 
 # Columns of the table of a search.
 SEARCH_COLUMNS = ("scheme", "T", "K", "self_loops", "feature_scaling", "weight_decay",
-                  "learning_rate", "score", "accuracy", "log_loss", "head")  # fmt: skip
+                  "learning_rate", "score", "standard_error", "accuracy", "log_loss",
+                  "head")  # fmt: skip
 # What names of tensors begin with: weights of a channel, and arrays of the graph.
 CHANNEL, GRAPH = "channel_", "graph."
 
@@ -230,6 +231,7 @@ def deserialize_model(content: dict[str, Any], tensors: dict[str, Array]) -> Fit
         raise ValueError("a model without features has no edges between similar nodes")
     tried, score = content["search"], content.get("validation_score", accuracy)
     tried.setdefault("score", tried["accuracy"])
+    tried.setdefault("standard_error", [0.0] * len(tried["accuracy"]))
     rows = zip(*(tried[key] for key in SEARCH_COLUMNS), strict=True)
     return FittedModel(
         parameters=parameters,
