@@ -241,13 +241,17 @@ class PanelDiffusion:
     def _check_finite(self, values: Array) -> None:
         def check_block(start: int, stop: int) -> None:
             if not all(np.isfinite(X_T[start:stop]).all() for X_T in values):
-                raise InputError(
-                    f"the result exceeds {self.dtype}: features are too large, or unstable steps "
-                    "amplify them too much. Scale features down, take more steps K, or pass "
-                    "dtype=np.float64."
-                )
+                raise overflow_error(self.dtype)
 
         self.operator.run_ranges(check_block, row_blocks(values.shape[1]))
+
+
+def overflow_error(dtype: np.dtype[Any]) -> InputError:
+    """The error of a result with infinite numbers."""
+    return InputError(
+        f"the result exceeds {dtype}: features are too large, or unstable steps amplify them too "
+        "much. Scale features down, take more steps K, or pass dtype=np.float64."
+    )
 
 
 def prepare_features(X: Any, side: Side, order: Array | None, dtype: np.dtype[Any]) -> Any:

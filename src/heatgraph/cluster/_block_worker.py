@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from heatgraph._engine.checkpoint import has_panel, write_panel
 from heatgraph._engine.memory_estimate import padded_width
-from heatgraph._engine.panels import ChebyshevSeries
+from heatgraph._engine.panels import ChebyshevSeries, overflow_error
 from heatgraph._engine.recurrence import empty_panel
 from heatgraph._io.tensor_file import read_tensors, write_tensors
 from heatgraph.cluster._row_blocks import BlockState, RowBlock, advance, result_of, write_block
 from heatgraph.cluster._worker import DiffusionPlugin, Job, worker_plugin
-from heatgraph.errors import FileFormatError, InputError
+from heatgraph.errors import FileFormatError
 
 Array = npt.NDArray[Any]
 
@@ -196,8 +196,5 @@ def store_result(name: str, number: int, start: int, stop: int, state: BlockStat
         values = values[:, requested]
     values = values[:, :, : stop - start].astype(job.settings.dtype, copy=False)
     if not np.isfinite(values).all():
-        raise InputError(
-            f"the result exceeds {job.settings.dtype}: features are too large. Scale them down, "
-            "or pass dtype=np.float64."
-        )
+        raise overflow_error(job.settings.dtype)
     write_panel(folder, panel, job.fingerprint, values, number)

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from heatgraph._engine.panels import prepare_features
 from heatgraph._engine.reordering import ReorderedGraph, reordered_graph
 from heatgraph._engine.task import DiffusionTask, PanelInputs
+from heatgraph._io.atomic_files import atomic_write
 from heatgraph._io.tensor_file import map_tensors, read_checksum, write_tensors
 from heatgraph.errors import FileFormatError
 from heatgraph.graph import Graph
@@ -95,17 +96,8 @@ class DiffusionInputs:
         """The file of all columns of dense features."""
         return Path(self.folder) / f"{self.token}-features.npy"
 
-    def mapped_bytes(self, panel_width: int, num_nodes: int) -> int:
-        """Bytes of the files that a worker maps while it diffuses a panel."""
-        total = self.graph.size + self.arrays.size
-        if self.features == "panels":
-            total += 8 * panel_width * num_nodes
-        elif self.features == "whole":
-            total += self.whole_features.stat().st_size
-        return total
-
     def open(self, self_loops: bool, dtype: np.dtype[Any]) -> PanelInputs:
-        """Map what all panels are computed from; features by panel are added by `with_panel`."""
+        """Map what all panels are computed from; features by panel are added by `panel_inputs`."""
         tensors, arrays = self.graph.map(), self.arrays.map()
         graph = Graph._from_arrays(
             GraphArrays(tensors["indptr"], tensors["indices"], tensors.get("weights"))
@@ -223,12 +215,11 @@ def _write_columns(panels: dict[Path, slice], X: Array) -> None:
     panels = {path: panel for path, panel in panels.items() if not path.exists()}
     if not panels:
         return
-    parts = {path: path.with_name(path.name + ".part") for path in panels}
     rows = max(1, BLOCK_BYTES // max(1, X[:1].nbytes))
     with contextlib.ExitStack() as stack:
         files = {}
         for path, panel in panels.items():
-            file = files[path] = stack.enter_context(parts[path].open("wb"))
+            file = files[path] = stack.enter_context(atomic_write(path))
             header = {
                 "descr": X.dtype.str,
                 "fortran_order": False,
@@ -239,8 +230,6 @@ def _write_columns(panels: dict[Path, slice], X: Array) -> None:
             block = X[start : start + rows]
             for path, panel in panels.items():
                 files[path].write(np.ascontiguousarray(block[:, panel]).data)
-    for path, part in parts.items():
-        os.replace(part, path)
 
 
 def panel_inputs(
