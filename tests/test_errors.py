@@ -12,6 +12,7 @@ BUILT_INS = {
     "FileInUseError": BlockingIOError,
     "MemoryBudgetError": MemoryError,
     "DownloadError": OSError,
+    "ClusterError": RuntimeError,
     "MissingExtraError": ImportError,
 }
 
@@ -36,6 +37,8 @@ def test_errors_survive_pickling(kind):
     again = pickle.loads(pickle.dumps(kind("reason")))
     assert type(again) is kind
     assert str(again) == "reason"
+    # Dask makes the errors of its workers again in this way.
+    assert type(kind.__new__(kind)) is kind
 
 
 def test_warnings_point_at_the_first_line_outside_the_package():

@@ -24,8 +24,10 @@ class FileInUseError(HeatgraphError, BlockingIOError):
     """Another process writes the same file: wait until it has ended, or name another file."""
 
 
-class MemoryBudgetError(HeatgraphError, MemoryError):
+class MemoryBudgetError(MemoryError, HeatgraphError):
     """A computation exceeds the memory budget: raise the budget or reduce the work."""
+
+    # MemoryError comes first, or MemoryBudgetError.__new__ would refuse its own class.
 
 
 class DownloadError(HeatgraphError, OSError):
