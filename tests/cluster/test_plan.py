@@ -54,7 +54,7 @@ def test_panels_get_narrower_then_blocks_take_over(task):
         assert found.memory <= available
         widths.setdefault(found.mode, []).append(found.panel_width)
     assert widths["columns"] == sorted(widths["columns"], reverse=True)
-    assert widths["columns"][-1] >= 16
+    assert widths["columns"][0] == 64
     assert widths["blocks"]
 
 

@@ -29,7 +29,7 @@ class Cluster:
     mode : {"auto", "columns", "blocks"}
         Whether workers diffuse panels of columns of the whole graph, or blocks of its rows. By
         default columns, if three panels of 16 columns fit in the memory of a worker beside the
-        graph.
+        graph; else what is faster by the plan.
     blocks : int, optional
         Number of row blocks; by default one per worker.
     folder : path, optional

@@ -25,6 +25,7 @@ from heatgraph._engine.memory_estimate import (
     Panels,
     Request,
     estimate_memory,
+    padded_width,
 )
 from heatgraph._engine.plan import Plan, cache_width
 from heatgraph._io.formatting import format_bytes, format_seconds
@@ -95,6 +96,8 @@ def on_cluster(
     cut = Plan(**values)
     # Of one thread; threads share the rows of a panel, and workers panels or their rows.
     seconds = base.seconds * base.threads / workers.threads
+    # A narrower row takes a cache line all the same.
+    seconds *= max(1, LINE_COLUMNS / padded_width(width))
     if mode == "columns":
         wire = START_BYTES * workers.count + TASK_BYTES * len(cut.panels)
         seconds *= -(-len(cut.panels) // workers.count) / len(cut.panels)
@@ -122,16 +125,16 @@ def plan_on_cluster(
     `budget` limits the bytes that a worker may allocate.
     """
     request = replace(request, destination="worker")
-    columns = _plan_columns(request, base, workers, budget)
-    wide = columns is not None and columns.panel_width >= min(LINE_COLUMNS, base.columns)
-    if columns is not None and (cluster.mode == "columns" or (wide and cluster.mode == "auto")):
-        return columns
+    plans = []
+    if cluster.mode != "blocks":
+        plans.append(_plan_columns(request, base, workers, budget))
+        if plans[0] is not None and plans[0].panel_width >= min(LINE_COLUMNS, base.columns):
+            return plans[0]
     if cluster.mode != "columns" and base.degree is not None:
-        blocks = _plan_blocks(request, base, cluster, workers, budget)
-        if blocks is not None:
-            return blocks
-        if columns is not None and cluster.mode == "auto":
-            return columns
+        plans.append(_plan_blocks(request, base, cluster, workers, budget))
+    possible = [plan for plan in plans if plan is not None]
+    if possible:
+        return min(possible, key=lambda plan: plan.seconds)
     if cluster.mode == "blocks" and base.degree is None:
         raise InputError(
             "blocks of rows are diffused by a Chebyshev series. Use method='chebyshev', or "
