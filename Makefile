@@ -33,7 +33,7 @@ test-fast: .venv/dev
 # counted without the code that PyTorch Geometric generates for them.
 test-extras: .venv/extras
 	$(BIN)/mypy
-	COVERAGE_OMIT="*_propagate_*.py" $(PYTEST) -m "torch or planetoid" --cov=heatgraph.baselines.gnn
+	COVERAGE_OMIT="*heatgraph.baselines.gnn.*.py" $(PYTEST) -m "torch or planetoid" --cov=heatgraph.baselines.gnn
 
 # Tests of pages in a browser: Chromium, through Playwright.
 test-browser: .venv/browser
