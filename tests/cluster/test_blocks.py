@@ -27,11 +27,11 @@ def test_a_panel_resumes_from_its_last_states(client, tmp_path, monkeypatch):
     groups = _blocks._group_of_products
     begun = []
 
-    def interrupted(client, job, sends, panel, begin, end):
+    def interrupted(job, sends, panel, begin, end):
         begun.append(begin)
         if len(begun) == 3:
             raise KeyboardInterrupt
-        return groups(client, job, sends, panel, begin, end)
+        return groups(job, sends, panel, begin, end)
 
     monkeypatch.setattr(_blocks, "_group_of_products", interrupted)
     with pytest.raises(KeyboardInterrupt):

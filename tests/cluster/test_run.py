@@ -102,8 +102,8 @@ def test_progress_ends_with_the_total(client, tmp_path):
     assert len(calls) > 2
 
 
-def killed_once(client, path, panels):
-    """A progress callback that kills a worker once some panels are there, and tells which."""
+def killed_once(client, path, panels, workers):
+    """A progress callback that kills workers once some panels are there, and tells which."""
     found = {}
 
     def progress(done, total):
@@ -111,7 +111,8 @@ def killed_once(client, path, panels):
         files = sorted(folder.glob("*.safetensors"))
         if len(files) >= panels and not found:
             found.update({file.name: file.stat().st_mtime_ns for file in files})
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            for pid in list(client.run(os.getpid).values())[:workers]:
+                os.kill(pid, signal.SIGKILL)
 
     return progress, found
 
@@ -119,9 +120,10 @@ def killed_once(client, path, panels):
 @pytest.mark.signals
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_killed_worker_costs_no_finished_panel(client, tmp_path, monkeypatch, mode):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_workers_cost_no_finished_panel(client, tmp_path, monkeypatch, mode, workers):
     graph, path = make(n=20_000, m=200_000, d=96), tmp_path / "X_T.npy"
-    progress, found = killed_once(client, path, panels=2)
+    progress, found = killed_once(client, path, 2, workers)
     last = {}
     finish = "heatgraph._engine.checkpoint.Checkpoint.finish"
     from heatgraph._engine.checkpoint import Checkpoint

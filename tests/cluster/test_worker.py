@@ -33,7 +33,7 @@ def test_a_job_is_small_and_a_worker_computes_its_panels(job, tmp_path, monkeypa
     job, task = job
     assert len(pickle.dumps(DiffusionPlugin(job))) < 5_000
     plugin = pickle.loads(pickle.dumps(DiffusionPlugin(job)))
-    plugin._opening = threading.Lock()
+    plugin._opening, plugin.computing = threading.Lock(), threading.Lock()
     monkeypatch.setattr(_worker, "get_worker", lambda: SimpleNamespace(plugins={job.name: plugin}))
     expected = diffuse(task.graph, 2.0)
     assert len(task.plan.panels) > 1

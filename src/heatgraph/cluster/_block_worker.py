@@ -93,10 +93,12 @@ def build_block(name: str, number: int) -> list[int]:
     if path.exists():
         return [int(count) for count in np.diff(plugin.block(number).send_starts)]
     tensors, arrays = job.inputs.graph.map(), job.inputs.arrays.map()
-    return write_block(
-        path, number, job.cuts, (tensors["indptr"], tensors["indices"], tensors.get("weights")),
-        arrays["root"], job.self_loops, job.settings.working_dtype, job.settings.tile,
-    )  # fmt: skip
+    edges = (tensors["indptr"], tensors["indices"], tensors.get("weights"))
+    with plugin.computing:
+        return write_block(
+            path, number, job.cuts, edges, arrays["root"], job.self_loops,
+            job.settings.working_dtype, job.settings.tile,
+        )  # fmt: skip
 
 
 def load_state(name: str, number: int, start: int, stop: int) -> BlockState:
@@ -153,7 +155,8 @@ def step(name: str, number: int, k: int, state: BlockState, halo: dict[int, Arra
     plugin: BlockPlugin = worker_plugin(name)
     job = plugin.job
     rows = None if job.accumulates else plugin.requested_rows(number)
-    return advance(plugin.block(number), k, job.coefficients, state, halo, rows, plugin.threads)
+    with plugin.computing:
+        return advance(plugin.block(number), k, job.coefficients, state, halo, rows, plugin.threads)
 
 
 def save_state(name: str, number: int, start: int, stop: int, k: int, state: BlockState) -> None:

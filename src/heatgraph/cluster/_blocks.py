@@ -21,7 +21,6 @@ from heatgraph.cluster._block_worker import (
     store_result,
 )
 from heatgraph.cluster._futures import await_all
-from heatgraph.cluster._worker import RESOURCE
 
 # Products after which states are written to disk.
 SAVE_EVERY = 8
@@ -31,12 +30,9 @@ def build_blocks(client: Any, job: BlockJob, explain: Callable[[], str]) -> list
     """Cut the graph into blocks, on the workers; return the rows that block i sends to block j."""
     numbers = range(len(job.cuts) - 1)
     futures = [
-        client.submit(
-            build_block, job.name, number, key=f"{job.name}-build-{number}",
-            resources={RESOURCE: 1}, pure=False,
-        )
+        client.submit(build_block, job.name, number, key=f"{job.name}-build-{number}", pure=False)
         for number in numbers
-    ]  # fmt: skip
+    ]
     return await_all(client, futures, explain)
 
 
@@ -59,7 +55,7 @@ def diffuse_in_blocks(
     on_product(begin)
     while True:
         end = min(begin + SAVE_EVERY, degree)
-        tasks = _group_of_products(client, job, sends, panel, begin, end)
+        tasks = _group_of_products(job, sends, panel, begin, end)
         futures = client.compute(tasks, optimize_graph=False)
         await_all(client, futures, explain)
         _delete_states(job, panel, begin)
@@ -70,44 +66,37 @@ def diffuse_in_blocks(
 
 
 def _group_of_products(
-    client: Any, job: BlockJob, sends: list[list[int]], panel: slice, begin: int, end: int
+    job: BlockJob, sends: list[list[int]], panel: slice, begin: int, end: int
 ) -> list[Any]:
     """Tasks that take all blocks from their state after `begin` products to that after `end`."""
-    from dask.base import annotate
     from dask.delayed import delayed
 
     name, part = job.name, (panel.start, panel.stop)
     blocks = range(len(sends))
-    homes = sorted(client.nthreads())
     degree = job.coefficients.shape[1] - 1
 
-    def call(function: Any, number: int, key: str, *arguments: Any, heavy: bool = True) -> Any:
-        # Where a block was before is a preference: any other worker will do.
-        annotations: dict[str, Any] = {
-            "workers": [homes[number % len(homes)]], "allow_other_workers": True,
-        }  # fmt: skip
-        if heavy:
-            annotations["resources"] = {RESOURCE: 1}
-        with annotate(**annotations):
-            task = delayed(function, pure=False)
-            return task(name, *arguments, dask_key_name=f"{name}-{part}-{key}-{begin}")
+    def call(function: Any, key: str, *arguments: Any) -> Any:
+        # Without a preferred worker: Dask takes the one that has the state, and waits forever for
+        # a preferred one that died when all others did.
+        task = delayed(function, pure=False)
+        return task(name, *arguments, dask_key_name=f"{name}-{part}-{key}-{begin}")
 
     if begin == 0:
-        states = [call(load_state, i, f"load-{i}", i, *part) for i in blocks]
+        states = [call(load_state, f"load-{i}", i, *part) for i in blocks]
     else:
-        states = [call(restore_state, i, f"restore-{i}", i, *part, begin) for i in blocks]
+        states = [call(restore_state, f"restore-{i}", i, *part, begin) for i in blocks]
     for k in range(begin + 1, end + 1):
         packs = {
-            (j, i): call(pack, j, f"pack-{k}-{j}-{i}", j, i, states[j], heavy=False)
+            (j, i): call(pack, f"pack-{k}-{j}-{i}", j, i, states[j])
             for j in blocks
             for i in blocks
             if sends[j][i]
         }
         halos = [{j: packs[j, i] for j in blocks if (j, i) in packs} for i in blocks]
-        states = [call(step, i, f"step-{k}-{i}", i, k, states[i], halos[i]) for i in blocks]
+        states = [call(step, f"step-{k}-{i}", i, k, states[i], halos[i]) for i in blocks]
     if end == degree:
-        return [call(store_result, i, f"store-{i}", i, *part, states[i]) for i in blocks]
-    return [call(save_state, i, f"save-{i}", i, *part, end, states[i]) for i in blocks]
+        return [call(store_result, f"store-{i}", i, *part, states[i]) for i in blocks]
+    return [call(save_state, f"save-{i}", i, *part, end, states[i]) for i in blocks]
 
 
 def _delete_states(job: BlockJob, panel: slice, k: int) -> None:

@@ -136,7 +136,7 @@ def _run_columns(
     explain: Any,
     report: Any,
 ) -> None:
-    from heatgraph.cluster._worker import RESOURCE, DiffusionPlugin, Job, diffuse_panel
+    from heatgraph.cluster._worker import DiffusionPlugin, Job, diffuse_panel
 
     job = Job(
         checkpoint.fingerprint, str(checkpoint.folder.resolve()), task.settings, inputs,
@@ -146,7 +146,7 @@ def _run_columns(
         futures = [
             client.submit(
                 diffuse_panel, job.name, panel.start, panel.stop,
-                key=f"{job.name}-panel-{panel.start}", resources={RESOURCE: 1}, pure=False,
+                key=f"{job.name}-panel-{panel.start}", pure=False,
             )
             for panel in missing
         ]  # fmt: skip

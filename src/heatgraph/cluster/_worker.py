@@ -1,8 +1,10 @@
 """What runs on the workers: a plugin that opens the inputs once per process, and tasks.
 
 Tasks carry a token instead of data: the plugin that Dask gives to every worker, also to those that
-join or are restarted, knows the diffusion by its token. It gives each process one panel at a time,
-by a resource that tasks ask for, and all threads of the worker to that panel.
+join or are restarted, knows the diffusion by its token. It computes one panel at a time in each
+process, by a lock, with all threads of the worker. (Resources of Dask would do the same, but a task
+that asks for one waits forever if all workers are lost at the same time: those that take their
+place announce it too late.)
 
 Tasks are idempotent, since Dask runs finished ones again after a loss: a valid panel on disk is
 left as it is.
@@ -22,9 +24,6 @@ from distributed import WorkerPlugin, get_worker
 from heatgraph._engine.checkpoint import has_panel, write_panel
 from heatgraph._engine.task import PanelInputs, PanelSettings, run_panels
 from heatgraph.cluster._inputs import DiffusionInputs, panel_inputs
-
-# A resource of each worker process, of which it has one.
-RESOURCE = "heatgraph"
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,9 @@ class DiffusionPlugin(WorkerPlugin):
         self.threads = 1
 
     async def setup(self, worker: Any) -> None:
-        """Give the worker its resource, and take its number of threads."""
+        """Take the number of threads of the worker."""
         self.threads = int(worker.state.nthreads)
-        self._opening = threading.Lock()
-        await worker.set_resources(**{RESOURCE: 1})
+        self._opening, self.computing = threading.Lock(), threading.Lock()
 
     @cached_property
     def _inputs(self) -> PanelInputs:
@@ -83,11 +81,12 @@ def diffuse_panel(name: str, start: int, stop: int) -> None:
     plugin: DiffusionPlugin = worker_plugin(name)
     job, panel = plugin.job, slice(start, stop)
     folder = Path(job.folder)
-    if has_panel(folder, panel, job.fingerprint):
-        return
-    inputs, columns = panel_inputs(job.inputs, plugin.opened, panel)
 
     def store(_: slice, values: np.ndarray[Any, Any]) -> None:
         write_panel(folder, panel, job.fingerprint, values)
 
-    run_panels(job.settings, inputs, [columns], store, threads=plugin.threads)
+    with plugin.computing:
+        if has_panel(folder, panel, job.fingerprint):
+            return
+        inputs, columns = panel_inputs(job.inputs, plugin.opened, panel)
+        run_panels(job.settings, inputs, [columns], store, threads=plugin.threads)
