@@ -206,7 +206,7 @@ def test_a_folder_whose_run_needs_more_memory_is_refused(client, tmp_path, monke
 def test_inputs_that_exist_are_used_again(client, tmp_path, monkeypatch):
     graph, path = make(), tmp_path / "X_T.npy"
     monkeypatch.setattr(
-        "heatgraph.cluster._run._run_columns", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        "heatgraph.cluster._run.await_all", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )
     with pytest.raises(KeyboardInterrupt):
         diffuse(graph, 3.0, out=path, cluster=client)

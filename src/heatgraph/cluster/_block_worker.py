@@ -173,7 +173,7 @@ def restore_state(name: str, number: int, start: int, stop: int, k: int) -> Bloc
     """Read the state of a block after k products."""
     job = worker_plugin(name).job
     _, tensors = read_tensors(job.state_file(slice(start, stop), k, number), KIND)
-    return BlockState(*(tensors.get(key) for key in BlockState._fields))  # type: ignore[arg-type]
+    return BlockState(tensors["current"], tensors.get("previous"), tensors.get("sums"))
 
 
 def has_state(job: BlockJob, panel: slice, k: int, number: int) -> bool:

@@ -26,7 +26,7 @@ from heatgraph._io.atomic_files import atomic_write
 from heatgraph._io.formatting import format_bytes
 from heatgraph.cluster._connection import Cluster, connect
 from heatgraph.cluster._futures import await_all
-from heatgraph.cluster._inputs import DiffusionInputs, publish_inputs
+from heatgraph.cluster._inputs import publish_inputs
 from heatgraph.cluster._plan import ClusterPlan, on_cluster, plan_on_cluster
 from heatgraph.cluster._row_blocks import cut_rows
 from heatgraph.cluster._workers import WorkerLimits, examine_workers
@@ -100,11 +100,11 @@ def _compute(
     plan: ClusterPlan,
     cuts: list[int],
     checkpoint: Checkpoint,
-    folder: Path,
+    inputs_folder: Path,
     progress: Progress | None,
 ) -> None:
     """Compute the missing panels of a checkpoint."""
-    inputs = publish_inputs(task, folder, checkpoint.fingerprint[:16], plan.mode == "blocks")
+    inputs = publish_inputs(task, inputs_folder, checkpoint.fingerprint[:16], plan.mode == "blocks")
     missing = checkpoint.missing
     done, total = 0, plan.products * len(missing)
 
@@ -121,27 +121,22 @@ def _compute(
             "pass a smaller memory_budget."
         )
 
-    report(0)
-    run = _run_blocks if plan.mode == "blocks" else _run_columns
-    run(client, task, inputs, cuts, checkpoint, missing, explain, report)
-
-
-def _run_columns(
-    client: Any,
-    task: DiffusionTask,
-    inputs: DiffusionInputs,
-    cuts: list[int],
-    checkpoint: Checkpoint,
-    missing: list[slice],
-    explain: Any,
-    report: Any,
-) -> None:
+    # They import Dask, which is optional.
+    from heatgraph.cluster._block_worker import BlockJob, BlockPlugin
+    from heatgraph.cluster._blocks import build_blocks, diffuse_in_blocks
     from heatgraph.cluster._worker import DiffusionPlugin, Job, diffuse_panel
 
-    job = Job(
-        checkpoint.fingerprint, str(checkpoint.folder.resolve()), task.settings, inputs,
-        task.self_loops,
-    )  # fmt: skip
+    report(0)
+    folder = str(checkpoint.folder.resolve())
+    parts = (checkpoint.fingerprint, folder, task.settings, inputs, task.self_loops)
+    if plan.mode == "blocks":
+        blocks = BlockJob(*parts, cuts, task.request.accumulates("features"))
+        with registered(client, BlockPlugin(blocks)):
+            sends = build_blocks(client, blocks, explain)
+            for panel in missing:
+                diffuse_in_blocks(client, blocks, sends, panel, explain, report)
+        return
+    job = Job(*parts)
     with registered(client, DiffusionPlugin(job)):
         futures = [
             client.submit(
@@ -150,30 +145,7 @@ def _run_columns(
             )
             for panel in missing
         ]  # fmt: skip
-        await_all(client, futures, explain, lambda: report(task.plan.products))
-
-
-def _run_blocks(
-    client: Any,
-    task: DiffusionTask,
-    inputs: DiffusionInputs,
-    cuts: list[int],
-    checkpoint: Checkpoint,
-    missing: list[slice],
-    explain: Any,
-    report: Any,
-) -> None:
-    from heatgraph.cluster._block_worker import BlockJob, BlockPlugin
-    from heatgraph.cluster._blocks import build_blocks, diffuse_in_blocks
-
-    job = BlockJob(
-        checkpoint.fingerprint, str(checkpoint.folder.resolve()), task.settings, inputs,
-        task.self_loops, cuts, task.request.accumulates("features"),
-    )  # fmt: skip
-    with registered(client, BlockPlugin(job)):
-        sends = build_blocks(client, job, explain)
-        for panel in missing:
-            diffuse_in_blocks(client, job, sends, panel, explain, report)
+        await_all(client, futures, explain, lambda: report(plan.products))
 
 
 @contextlib.contextmanager
